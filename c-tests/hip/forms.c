@@ -21,6 +21,58 @@ static void **registered(const void *image) {
     return m;
 }
 
+/* Launches by a structure: a configuration, or a list. */
+static void configured(void *function, void *stream) {
+    struct dim3 grid = {8, 2, 1}, block = {64, 2, 1};
+    struct attribute attributes[] = {{8, 0, {1}}, {2, 0, {1}}};
+    struct config config = {grid, block, 40, stream, attributes, 2};
+    struct drv_config drv = {block, grid, 41, NULL, attributes, 1};
+    int buffer = 44;
+    size_t size = sizeof buffer;
+    void *extra[] = {(void *)1, &buffer, (void *)2, &size, (void *)3};
+    printf("%d\n", hipLaunchKernelExC(&config, &stub_a, args));
+    printf("%d\n", hipLaunchKernelExC(NULL, &stub_b, args));
+    printf("%d\n", hipDrvLaunchKernelEx(&drv, function, args, NULL));
+    printf("%d\n", hipDrvLaunchKernelEx(&drv, function, NULL, extra));
+    struct function_params list[] = {{function, grid, block, 42, stream, args}, {function, block, grid, 43, NULL, args}};
+    printf("%d\n", hipModuleLaunchCooperativeKernelMultiDevice(list, 2, 0));
+}
+
+/* Kernel nodes, alone and among all kinds of nodes; the last is none. */
+static void nodes(void) {
+    struct dim3 grid = {8, 2, 1}, block = {64, 2, 1};
+    int buffer = 45;
+    size_t size = sizeof buffer;
+    void *extra[] = {(void *)1, &buffer, (void *)2, &size, (void *)3};
+    struct kernel_node kernel = {block, NULL, &stub_a, grid, args, 50};
+    struct node_params any = {.of.kernel = {grid, extra, &stub_b, block, NULL, 51}}, other = {.type = 2};
+    void *graph, *node, *exec;
+    printf("%d\n", hipGraphCreate(&graph, 0));
+    printf("%d\n", hipGraphAddKernelNode(&node, graph, NULL, 0, &kernel));
+    printf("%d\n", hipGraphAddKernelNode(&node, graph, NULL, 0, NULL));
+    printf("%d\n", hipGraphKernelNodeSetParams(node, &kernel));
+    printf("%d\n", hipGraphAddNode(&node, graph, NULL, 0, &any));
+    printf("%d\n", hipGraphNodeSetParams(node, &any));
+    printf("%d\n", hipGraphInstantiate(&exec, graph, NULL, NULL, 0));
+    kernel.shared = 52;
+    printf("%d\n", hipGraphExecKernelNodeSetParams(exec, node, &kernel));
+    printf("%d\n", hipGraphExecNodeSetParams(exec, node, &any));
+    printf("%d\n", hipGraphAddNode(&node, graph, NULL, 0, &other));
+    printf("%d\n", hipGraphLaunch(exec, NULL));
+    printf("%d\n", hipGraphExecDestroy(exec));
+    printf("%d\n", hipGraphDestroy(graph));
+}
+
+static void libraries(void) {
+    void *library, *kernel, *module;
+    printf("%d\n", hipLibraryLoadData(&library, wrapper.image, NULL, NULL, 0, NULL, NULL, 0));
+    printf("%d\n", hipLibraryGetKernel(&kernel, library, "_Z1ci"));
+    printf("%d\n", hipModuleLaunchKernel(kernel, 6, 1, 1, 32, 1, 1, 0, NULL, args, NULL));
+    printf("%d\n", hipLibraryUnload(library));
+    printf("%d\n", hipModuleLoadFatBinary(&module, wrapper.image));
+    printf("%d\n", hipModuleUnload(module));
+}
+
 static void forms(void) {
     struct dim3 grid = {8, 2, 1}, block = {64, 2, 1}, none = {0, 1, 1};
     int buffer = 43;
@@ -49,7 +101,10 @@ static void forms(void) {
     __typeof__(EXT_LAUNCH) *by_items = NULL;
     printf("%d\n", hipGetProcAddress("hipExtModuleLaunchKernel", (void **)&by_items, 60000000, 0, NULL));
     printf("%d\n", by_items(function, 64, 1, 1, 32, 1, 1, 25, stream, args, NULL, NULL, NULL, 0));
+    configured(function, stream);
     printf("%d\n", hipModuleUnload(module));
+    nodes();
+    libraries();
     printf("%d\n", hipMalloc(&memory, 4096));
     printf("%d\n", hipMemcpy(memory, &number, 4, 1));
     printf("%d\n", hipMemcpy(NULL, memory, 4, 2));

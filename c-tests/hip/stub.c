@@ -67,8 +67,47 @@ int HCC_LAUNCH(NUMBERS, size_t shared, void *stream, void **params, void **extra
     return launched("hcc", GIVEN, shared, params, extra);
 }
 
+int hipModuleLaunchCooperativeKernelMultiDevice(struct function_params *list, unsigned count, unsigned flags) {
+    for (unsigned i = 0; i < count; i++) launched("functions", SHAPE(list[i].grid, list[i].block), list[i].shared + flags, list[i].args, 0);
+    return 0;
+}
+int hipLaunchKernelExC(const struct config *c, const void *f, void **args) {
+    (void)f;
+    return c ? launched("configured", SHAPE(c->grid, c->block), c->shared, args, 0) : 1;
+}
+int hipDrvLaunchKernelEx(const struct drv_config *c, void *f, void **params, void **extra) {
+    (void)f;
+    return c ? launched("driver configured", SHAPE(c->grid, c->block), c->shared, params, extra) : 1;
+}
+
+static char graph, node, exec;
+static int kernel_node(const char *how, const struct kernel_node *p) { return p ? launched(how, SHAPE(p->grid, p->block), p->shared, p->args, p->extra) : 1; }
+static int any_node(const char *how, const struct node_params *p) { SAY("type %d\n", p->type); return p->type ? 0 : kernel_node(how, &p->of.kernel); }
+int hipGraphCreate(void **out, unsigned flags) { SAY("graph %u\n", flags); *out = &graph; return 0; }
+int hipGraphDestroy(void *g) { SAY("destroy %d\n", g == &graph); return 0; }
+int hipGraphAddKernelNode(void **out, void *g, void *const *before, size_t count, const struct kernel_node *p) { (void)before; SAY("node %d %zu\n", g == &graph, count); *out = &node; return kernel_node("add", p); }
+int hipGraphKernelNodeSetParams(void *n, const struct kernel_node *p) { SAY("set %d\n", n == &node); return kernel_node("set", p); }
+int hipGraphExecKernelNodeSetParams(void *e, void *n, const struct kernel_node *p) { SAY("set %d %d\n", e == &exec, n == &node); return kernel_node("exec set", p); }
+int hipGraphAddNode(void **out, void *g, void *const *before, size_t count, struct node_params *p) { (void)before; SAY("any node %d %zu\n", g == &graph, count); *out = &node; return any_node("any add", p); }
+int hipGraphNodeSetParams(void *n, struct node_params *p) { SAY("any set %d\n", n == &node); return any_node("any set", p); }
+int hipGraphExecNodeSetParams(void *e, void *n, struct node_params *p) { SAY("any set %d %d\n", e == &exec, n == &node); return any_node("any exec set", p); }
+int hipGraphInstantiate(void **out, void *g, void **n, char *log, size_t size) { (void)n, (void)log; SAY("instantiate %d %zu\n", g == &graph, size); *out = &exec; return 0; }
+int hipGraphLaunch(void *e, void *s) { (void)s; SAY("launch %d\n", e == &exec); return 0; }
+int hipGraphExecDestroy(void *e) { SAY("destroy %d\n", e == &exec); return 0; }
+
+static char library, kernel;
+int hipLibraryLoadData(void **out, const void *code, JIT) {
+    (void)code, (void)options, (void)values, (void)library_options, (void)library_values;
+    SAY("library %u %u\n", count, library_count);
+    *out = &library;
+    return 0;
+}
+int hipLibraryGetKernel(void **out, void *l, const char *name) { SAY("kernel %s of %d\n", name, l == &library); *out = &kernel; return 0; }
+int hipLibraryUnload(void *l) { SAY("unload library %d\n", l == &library); return 0; }
+
 static char module, function, stream;
 int hipModuleLoadData(void **out, const void *image) { (void)image; *out = &module; return 0; }
+int hipModuleLoadFatBinary(void **out, const void *fat) { (void)fat; *out = &module; return 0; }
 int hipModuleUnload(void *m) { SAY("unload %d\n", m == &module); return 0; }
 int hipModuleGetFunction(void **out, void *m, const char *name) { SAY("function %s of %d\n", name, m == &module); *out = &function; return 0; }
 int hipMalloc(void **out, size_t size) { *out = malloc(size); return 0; }

@@ -5,6 +5,12 @@
 struct dim3 { uint32_t x, y, z; };
 struct wrapper { uint32_t magic, version; const void *image; void *unused; };
 struct launch_params { const void *func; struct dim3 grid, block; void **args; size_t shared; void *stream; };
+struct function_params { void *func; struct dim3 grid, block; unsigned shared; void *stream; void **args; };
+struct attribute { unsigned id, pad; unsigned value[16]; };
+struct config { struct dim3 grid, block; size_t shared; void *stream; struct attribute *attributes; unsigned count; };
+struct drv_config { struct dim3 grid, block; unsigned shared; void *stream; struct attribute *attributes; unsigned count; };
+struct kernel_node { struct dim3 block; void **extra; void *func; struct dim3 grid; void **args; unsigned shared; };
+struct node_params { int type, reserved[3]; union { long long all[29]; struct kernel_node kernel; } of; };
 struct extent { size_t width, height, depth; };
 struct pitched { void *ptr; size_t pitch, xsize, ysize; };
 
@@ -22,6 +28,25 @@ int hipExtLaunchKernel(const void *f, struct dim3 grid, struct dim3 block, void 
 int hipLaunchCooperativeKernel(const void *f, struct dim3 grid, struct dim3 block, void **args, unsigned shared, void *stream);
 int hipLaunchCooperativeKernelMultiDevice(struct launch_params *list, int count, unsigned flags);
 int hipExtLaunchMultiKernelMultiDevice(struct launch_params *list, int count, unsigned flags);
+int hipModuleLaunchCooperativeKernelMultiDevice(struct function_params *list, unsigned count, unsigned flags);
+int hipLaunchKernelExC(const struct config *config, const void *f, void **args);
+int hipDrvLaunchKernelEx(const struct drv_config *config, void *f, void **params, void **extra);
+int hipGraphCreate(void **graph, unsigned flags);
+int hipGraphDestroy(void *graph);
+int hipGraphAddKernelNode(void **node, void *graph, void *const *before, size_t count, const struct kernel_node *params);
+int hipGraphKernelNodeSetParams(void *node, const struct kernel_node *params);
+int hipGraphExecKernelNodeSetParams(void *exec, void *node, const struct kernel_node *params);
+int hipGraphAddNode(void **node, void *graph, void *const *before, size_t count, struct node_params *params);
+int hipGraphNodeSetParams(void *node, struct node_params *params);
+int hipGraphExecNodeSetParams(void *exec, void *node, struct node_params *params);
+int hipGraphInstantiate(void **exec, void *graph, void **node, char *log, size_t size);
+int hipGraphLaunch(void *exec, void *stream);
+int hipGraphExecDestroy(void *exec);
+#define JIT void *options, void **values, unsigned count, void *library_options, void **library_values, unsigned library_count
+int hipLibraryLoadData(void **library, const void *code, JIT);
+int hipLibraryGetKernel(void **kernel, void *library, const char *name);
+int hipLibraryUnload(void *library);
+int hipModuleLoadFatBinary(void **module, const void *fat);
 int hipModuleLoadData(void **module, const void *image);
 int hipModuleUnload(void *module);
 int hipModuleGetFunction(void **function, void *module, const char *name);

@@ -25,7 +25,7 @@ pub const FAT_BINARY_WRAPPER_MAGIC: u32 = 0x4662_43B1;
 /// The magic of HIP's wrapper, `HIPF`: the same fields, whose image is a bundle of clang's or an AMD code object.
 pub const HIP_WRAPPER_MAGIC: u32 = 0x4849_5046;
 
-/// `cudaLaunchConfig_t`.
+/// `cudaLaunchConfig_t`, `hipLaunchConfig_t`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct LaunchConfig {
@@ -43,7 +43,7 @@ pub struct LaunchConfig {
     pub attribute_count: u32,
 }
 
-/// `CUlaunchConfig`.
+/// `CUlaunchConfig`, `HIP_LAUNCH_CONFIG`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct DriverLaunchConfig {
@@ -61,7 +61,7 @@ pub struct DriverLaunchConfig {
     pub attribute_count: u32,
 }
 
-/// `cudaLaunchAttribute`, `CUlaunchAttribute`: an id, padding to 8, a 64-byte value.
+/// `cudaLaunchAttribute`, `CUlaunchAttribute`, `hipLaunchAttribute`: an id, padding to 8, a 64-byte value.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct LaunchAttribute {
@@ -73,7 +73,7 @@ pub struct LaunchAttribute {
     pub value: [u32; 16],
 }
 
-/// `cudaLaunchAttributeCooperative`.
+/// `cudaLaunchAttributeCooperative`, `hipLaunchAttributeCooperative`.
 pub const ATTRIBUTE_COOPERATIVE: u32 = 2;
 /// `cudaLaunchAttributeClusterDimension`: three unsigned.
 pub const ATTRIBUTE_CLUSTER_DIMENSION: u32 = 4;
@@ -96,7 +96,7 @@ pub struct LaunchParams {
     pub stream: usize,
 }
 
-/// `CUDA_LAUNCH_PARAMS` of cooperative launches on several devices.
+/// `CUDA_LAUNCH_PARAMS`, `hipFunctionLaunchParams` of cooperative launches on several devices.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct DriverLaunchParams {
@@ -132,6 +132,24 @@ pub struct KernelNodeParams {
     pub extra: usize,
 }
 
+/// `hipKernelNodeParams`: what CUDA's has, in another order.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct HipKernelNodeParams {
+    /// Work-items per block.
+    pub block: Dim3,
+    /// Argument buffer list.
+    pub extra: usize,
+    /// Host stub or function.
+    pub func: usize,
+    /// Blocks.
+    pub grid: Dim3,
+    /// Argument pointers.
+    pub args: usize,
+    /// Dynamic shared memory, bytes.
+    pub shared: u32,
+}
+
 /// `CUDA_KERNEL_NODE_PARAMS_v1`, `_v2`, `_v3`: later ones append the kernel handle and a context.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -152,7 +170,7 @@ pub struct DriverKernelNodeParams {
     pub kern: usize,
 }
 
-/// `cudaGraphNodeParams`, `CUgraphNodeParams`: type, padding, then a union; the kernel's is first.
+/// `cudaGraphNodeParams`, `CUgraphNodeParams`, `hipGraphNodeParams`: type, padding, then a union; the kernel's is first.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct GraphNodeParams {
@@ -257,6 +275,9 @@ const _: () = {
     assert!(size_of::<LaunchParams>() == 56 && size_of::<DriverLaunchParams>() == 56);
     assert!(size_of::<LaunchAttribute>() == 72 && size_of::<FatBinaryWrapper>() == 24);
     assert!(size_of::<GraphNodeParams>() == 16);
+    assert!(std::mem::offset_of!(HipKernelNodeParams, func) == 24);
+    assert!(std::mem::offset_of!(HipKernelNodeParams, args) == 48);
+    assert!(std::mem::offset_of!(HipKernelNodeParams, shared) == 56);
     assert!(size_of::<DriverResourceDesc>() == 144 && size_of::<DriverTextureDesc>() == 104);
     assert!(std::mem::offset_of!(DriverResourceDesc, width) == 24);
     assert!(std::mem::offset_of!(DriverResourceDesc, flags) == 136);

@@ -4,9 +4,10 @@
 //! release that brought it. A function that C++ exports stands as `name = mangled`.
 //!
 //! Not hooked: queries, `__hipPushCallConfiguration` and `__hipPopCallConfiguration` (the launch that follows shows what they
-//! hold), graphs but for their launch, textures, and launches by a configuration (`hipLaunchKernelExC`, 6.5).
+//! hold), nodes of graphs but for kernels, and textures.
 //!
-//! Source: `hip_runtime_api.h` and `hip_ext.h` of ROCm 5.2.3, `hipamd/src/hip_hcc.map.in` of ROCm 7.2 (nodes).
+//! Source: `hip_runtime_api.h` and `hip_ext.h` of ROCm 5.2.3, of 7.2 what came later; `hipamd/src/hip_hcc.map.in` of ROCm 7.2
+//! (nodes).
 
 pub mod errors;
 
@@ -37,12 +38,37 @@ macro_rules! hip_functions {
         launch (module_launch_cooperative_kernel) "hip_5.5" [hipModuleLaunchCooperativeKernel] (f: Func, gridDimX: u32, gridDimY: u32, gridDimZ: u32, blockDimX: u32, blockDimY: u32, blockDimZ: u32, sharedMemBytes: u32, stream: Stream, kernelParams: Ptr) -> i32;
         launch (ext_module_launch_kernel) "hip_4.2" [hipExtModuleLaunchKernel = _Z24hipExtModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_j] (f: Func, globalWorkSizeX: u32, globalWorkSizeY: u32, globalWorkSizeZ: u32, localWorkSizeX: u32, localWorkSizeY: u32, localWorkSizeZ: u32, sharedMemBytes: usize, hStream: Stream, kernelParams: Ptr, extra: Ptr, startEvent: Event, stopEvent: Event, flags: Flags) -> i32;
         launch (hcc_module_launch_kernel) "hip_4.2" [hipHccModuleLaunchKernel = _Z24hipHccModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_] (f: Func, globalWorkSizeX: u32, globalWorkSizeY: u32, globalWorkSizeZ: u32, localWorkSizeX: u32, localWorkSizeY: u32, localWorkSizeZ: u32, sharedMemBytes: usize, hStream: Stream, kernelParams: Ptr, extra: Ptr, startEvent: Event, stopEvent: Event) -> i32;
+        launch (module_launch_multi_device) "hip_5.5" [hipModuleLaunchCooperativeKernelMultiDevice] (launchParamsList: Ptr, numDevices: u32, flags: Flags) -> i32;
+        launch (launch_kernel_ex_c) "hip_6.5" [hipLaunchKernelExC] (config: Ptr, fPtr: Func, args: Ptr) -> i32;
+        launch (drv_launch_kernel_ex) "hip_6.5" [hipDrvLaunchKernelEx] (config: Ptr, f: Func, kernelParams: Ptr, extra: Ptr) -> i32;
+
+        // ---- graphs
+        graph observe "hip_4.3" [hipGraphCreate] (pGraph: Out<Graph>, flags: Flags) -> i32;
+        graph observe "hip_4.3" [hipGraphDestroy] (graph: Graph) -> i32;
+        graph (graph_add_kernel_node) "hip_4.3" [hipGraphAddKernelNode] (pGraphNode: Out<Node>, graph: Graph, pDependencies: Ptr, numDependencies: usize, pNodeParams: Ptr) -> i32;
+        graph (graph_kernel_node_set_params) "hip_4.4" [hipGraphKernelNodeSetParams] (node: Node, pNodeParams: Ptr) -> i32;
+        graph (graph_exec_kernel_node_set_params) "hip_4.4" [hipGraphExecKernelNodeSetParams] (hGraphExec: GraphExec, node: Node, pNodeParams: Ptr) -> i32;
+        graph (graph_add_node) "hip_5.5" [hipGraphAddNode] (pGraphNode: Out<Node>, graph: Graph, pDependencies: Ptr, numDependencies: usize, nodeParams: Ptr) -> i32;
+        graph (graph_node_set_params) "hip_6.2" [hipGraphNodeSetParams] (node: Node, nodeParams: Ptr) -> i32;
+        graph (graph_exec_node_set_params) "hip_6.2" [hipGraphExecNodeSetParams] (graphExec: GraphExec, node: Node, nodeParams: Ptr) -> i32;
+        graph observe "hip_4.3" [hipStreamBeginCapture] (stream: Stream, mode: i32) -> i32;
+        graph observe "hip_5.3" [hipStreamBeginCapture_spt] (stream: Stream, mode: i32) -> i32;
+        graph observe "hip_4.3" [hipStreamEndCapture] (stream: Stream, pGraph: Out<Graph>) -> i32;
+        graph observe "hip_5.3" [hipStreamEndCapture_spt] (stream: Stream, pGraph: Out<Graph>) -> i32;
+        graph observe "hip_4.3" [hipGraphInstantiate] (pGraphExec: Out<GraphExec>, graph: Graph, pErrorNode: Ptr, pLogBuffer: Ptr, bufferSize: usize) -> i32;
+        graph observe "hip_4.5" [hipGraphInstantiateWithFlags] (pGraphExec: Out<GraphExec>, graph: Graph, flags: Flags64) -> i32;
+        graph observe "hip_4.3" [hipGraphExecDestroy] (graphExec: GraphExec) -> i32;
         graph observe "hip_4.3" [hipGraphLaunch] (graphExec: GraphExec, stream: Stream) -> i32;
         graph observe "hip_5.3" [hipGraphLaunch_spt] (graphExec: GraphExec, stream: Stream) -> i32;
 
         // ---- modules
         module (module_load) "hip_4.2" [hipModuleLoad] (module: Out<Module>, fname: Str) -> i32;
         module (module_load_data) "hip_4.2" [hipModuleLoadData] (module: Out<Module>, image: Ptr) -> i32;
+        module (module_load_data) "hip_7.1" [hipModuleLoadFatBinary] (module: Out<Module>, fatbin: Ptr) -> i32;
+        module (library_load_data) "hip_7.2" [hipLibraryLoadData] (library: Out<Module>, code: Ptr, jitOptions: Ptr, jitOptionsValues: Ptr, numJitOptions: u32, libraryOptions: Ptr, libraryOptionValues: Ptr, numLibraryOptions: u32) -> i32;
+        module (library_load_file) "hip_7.2" [hipLibraryLoadFromFile] (library: Out<Module>, fileName: Str, jitOptions: Ptr, jitOptionsValues: Ptr, numJitOptions: u32, libraryOptions: Ptr, libraryOptionValues: Ptr, numLibraryOptions: u32) -> i32;
+        module (module_unload) "hip_7.2" [hipLibraryUnload] (library: Module) -> i32;
+        module (module_get_function) "hip_7.2" [hipLibraryGetKernel] (pKernel: Out<Func>, library: Module, name: Str) -> i32;
         module (module_load_data_ex) "hip_4.2" [hipModuleLoadDataEx] (module: Out<Module>, image: Ptr, numOptions: u32, options: Ptr, optionValues: Ptr) -> i32;
         module (module_unload) "hip_4.2" [hipModuleUnload] (module: Module) -> i32;
         module (module_get_function) "hip_4.2" [hipModuleGetFunction] (function: Out<Func>, module: Module, kname: Str) -> i32;

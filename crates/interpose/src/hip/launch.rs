@@ -1,21 +1,20 @@
-//! HIP's launches, in each form: by a stub or by a function, with a grid of blocks or of work-items.
+//! HIP's launches by arguments: by a stub or by a function, with a grid of blocks or of work-items.
 //!
 //! Must not know: how an event is stored.
 
-use cushim_abi::structs::{LaunchParams, launch_param};
+use cushim_abi::structs::launch_param;
 use cushim_abi::types::*;
 use cushim_trace::layout::{LAUNCH_ARGS_BUFFER, LAUNCH_COOPERATIVE};
 
 use crate::arguments::{Arguments, ended_by};
-use crate::forward::{launched, stack};
-use crate::launch::list;
+use crate::forward::launched;
 use crate::record::launch::LaunchRecord;
 use crate::registry;
 use crate::site::Site;
 
 /// A launch as it is recorded: `params` is an array of argument pointers, `extra` HIP's list with a buffer of them, or null.
 #[inline(always)]
-fn record(
+pub(super) fn record(
     func: Func,
     grid: Dim3,
     block: Dim3,
@@ -217,48 +216,6 @@ by_items! {
 by_items! {
     /// `hipHccModuleLaunchKernel`.
     hcc_module_launch_kernel
-}
-
-/// The launch that an entry of a list stands for, with these `LAUNCH_*` bits; entries are as CUDA's runtime has them.
-///
-/// # Safety
-/// `at` is an entry of a list that HIP takes.
-unsafe fn entry(at: usize, flags: u8) -> LaunchRecord {
-    // SAFETY: as the caller promises.
-    let p = unsafe { (at as *const LaunchParams).read_unaligned() };
-    record(Func(p.func), p.grid, p.block, p.shared, p.stream, [Ptr(p.args), NONE], flags)
-}
-
-type LaunchList = unsafe extern "C-unwind" fn(Ptr, i32, Flags) -> i32;
-
-/// `hipLaunchCooperativeKernelMultiDevice`.
-pub unsafe fn launch_cooperative_multi_device(
-    site: &'static Site,
-    real: LaunchList,
-    list: Ptr,
-    count: i32,
-    flags: Flags,
-) -> i32 {
-    // SAFETY: the program's list; forwarded as it came.
-    unsafe {
-        let entry = |at| entry(at, LAUNCH_COOPERATIVE);
-        list::recorded(site, stack!(), list, count as u32, entry, || real(list, count, flags))
-    }
-}
-
-/// `hipExtLaunchMultiKernelMultiDevice`.
-pub unsafe fn ext_launch_multi_device(
-    site: &'static Site,
-    real: LaunchList,
-    list: Ptr,
-    count: i32,
-    flags: Flags,
-) -> i32 {
-    // SAFETY: the program's list; forwarded as it came.
-    unsafe {
-        let entry = |at| entry(at, 0);
-        list::recorded(site, stack!(), list, count as u32, entry, || real(list, count, flags))
-    }
 }
 
 #[cfg(test)]

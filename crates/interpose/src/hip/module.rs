@@ -1,4 +1,4 @@
-//! HIP's modules, and calls that answer a function.
+//! HIP's modules and libraries, and calls that answer a function.
 //!
 //! Must not know: how a launch is recorded.
 
@@ -6,12 +6,17 @@ use cushim_abi::types::*;
 
 use crate::dump;
 use crate::forward::observed;
-use crate::given::{answered, text};
+use crate::given::{LibraryLoad, LibraryLoadFile, answered, text};
 use crate::layouts::Code;
 use crate::loader;
 use crate::origin::Origin;
 use crate::registry;
 use crate::site::Site;
+
+/// The function's name.
+fn name(site: &'static Site) -> &'static str {
+    site.name.to_str().unwrap_or("")
+}
 
 /// `hipModuleLoad`.
 pub unsafe fn module_load(
@@ -21,30 +26,42 @@ pub unsafe fn module_load(
     file: Str,
 ) -> i32 {
     let status = observed!(site, [out, file], real(out, file));
-    // SAFETY: the call's own place and answer.
+    // SAFETY: its own out value and file.
+    unsafe { loaded_file(site, status, out, file) }
+}
+
+/// A module or library that was loaded from a file, if it was.
+///
+/// # Safety
+/// `out` and `file` are those of the call that answered `status`.
+unsafe fn loaded_file(site: &'static Site, status: i32, out: Out<Module>, file: Str) -> i32 {
+    // SAFETY: as the caller promises.
     if let Some(module) = unsafe { answered(status, out) } {
         // SAFETY: HIP took this path.
         let path = unsafe { text(file) }.unwrap_or_default().to_string_lossy();
-        dump::file(&path, "hipModuleLoad");
+        dump::file(&path, name(site));
         let code = Code::from_file(&path, false);
-        registry::add_module(module.0, code, "hipModuleLoad", Origin::Other);
+        registry::add_module(module.0, code, name(site), Origin::Other);
     }
     status
 }
 
-/// A module that was loaded from memory.
-unsafe fn loaded(status: i32, out: Out<Module>, image: Ptr, api: &'static str) -> i32 {
-    // SAFETY: the call's own place and answer.
+/// A module or library that was loaded from memory, if it was.
+///
+/// # Safety
+/// `out` and `image` are those of the call that answered `status`.
+unsafe fn loaded(site: &'static Site, status: i32, out: Out<Module>, image: Ptr) -> i32 {
+    // SAFETY: as the caller promises.
     if let Some(module) = unsafe { answered(status, out) } {
         // SAFETY: HIP took it.
         let code = unsafe { Code::from_pointer(image.0) };
-        dump::code(&code, api);
-        registry::add_module(module.0, code, api, Origin::Other);
+        dump::code(&code, name(site));
+        registry::add_module(module.0, code, name(site), Origin::Other);
     }
     status
 }
 
-/// `hipModuleLoadData`.
+/// `hipModuleLoadData`, `hipModuleLoadFatBinary`.
 pub unsafe fn module_load_data(
     site: &'static Site,
     real: unsafe extern "C-unwind" fn(Out<Module>, Ptr) -> i32,
@@ -53,7 +70,7 @@ pub unsafe fn module_load_data(
 ) -> i32 {
     let status = observed!(site, [out, image], real(out, image));
     // SAFETY: its own out value and image.
-    unsafe { loaded(status, out, image, "hipModuleLoadData") }
+    unsafe { loaded(site, status, out, image) }
 }
 
 /// `hipModuleLoadDataEx`.
@@ -72,10 +89,54 @@ pub unsafe fn module_load_data_ex(
         real(out, image, count, options, values)
     );
     // SAFETY: its own out value and image.
-    unsafe { loaded(status, out, image, "hipModuleLoadDataEx") }
+    unsafe { loaded(site, status, out, image) }
 }
 
-/// `hipModuleUnload`.
+/// `hipLibraryLoadData`. The handles of its kernels launch as functions do.
+pub unsafe fn library_load_data(
+    site: &'static Site,
+    real: LibraryLoad,
+    out: Out<Module>,
+    code: Ptr,
+    options: Ptr,
+    values: Ptr,
+    count: u32,
+    library_options: Ptr,
+    library_values: Ptr,
+    library_count: u32,
+) -> i32 {
+    let status = observed!(
+        site,
+        [out, code, options, values, count, library_options, library_values, library_count],
+        real(out, code, options, values, count, library_options, library_values, library_count)
+    );
+    // SAFETY: its own out value and image.
+    unsafe { loaded(site, status, out, code) }
+}
+
+/// `hipLibraryLoadFromFile`.
+pub unsafe fn library_load_file(
+    site: &'static Site,
+    real: LibraryLoadFile,
+    out: Out<Module>,
+    file: Str,
+    options: Ptr,
+    values: Ptr,
+    count: u32,
+    library_options: Ptr,
+    library_values: Ptr,
+    library_count: u32,
+) -> i32 {
+    let status = observed!(
+        site,
+        [out, file, options, values, count, library_options, library_values, library_count],
+        real(out, file, options, values, count, library_options, library_values, library_count)
+    );
+    // SAFETY: its own out value and file.
+    unsafe { loaded_file(site, status, out, file) }
+}
+
+/// `hipModuleUnload`, `hipLibraryUnload`.
 pub unsafe fn module_unload(
     site: &'static Site,
     real: unsafe extern "C-unwind" fn(Module) -> i32,
@@ -89,7 +150,7 @@ pub unsafe fn module_unload(
     status
 }
 
-/// `hipModuleGetFunction`.
+/// `hipModuleGetFunction`, `hipLibraryGetKernel`.
 pub unsafe fn module_get_function(
     site: &'static Site,
     real: unsafe extern "C-unwind" fn(Out<Func>, Module, Str) -> i32,

@@ -81,6 +81,7 @@ fn entries(list: Ptr, count: u32) -> impl Iterator<Item = usize> {
     /// More devices than any machine has.
     const MOST: u32 = 1024;
     let known = if list.0 != 0 && count <= MOST { count as usize } else { 0 };
+    const { assert!(size_of::<LaunchParams>() == size_of::<DriverLaunchParams>()) };
     (0..known).map(move |i| list.0 + i * size_of::<LaunchParams>())
 }
 

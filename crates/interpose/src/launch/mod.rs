@@ -8,4 +8,4 @@ pub mod list;
 pub mod old;
 pub mod plain;
 pub mod runtime;
-mod shape;
+pub mod shape;

@@ -1,0 +1,134 @@
+//! Kernel nodes of HIP's graphs: recorded as launches whose stream is the graph, the node or the executable graph.
+//!
+//! A node shows shape and argument values of the time when they are set. Captured launches are ordinary launches.
+//!
+//! Must not know: how an event is stored.
+
+use cushim_abi::structs::{GraphNodeParams, HipKernelNodeParams};
+use cushim_abi::types::*;
+
+use super::launch::record;
+use crate::forward::{launched, observed};
+use crate::record::launch::LaunchRecord;
+use crate::site::Site;
+
+/// `hipGraphNodeTypeKernel`.
+const NODE_KERNEL: i32 = 0;
+
+/// The launch that a kernel node stands for; its stream is `of`.
+///
+/// # Safety
+/// `at` points to `hipKernelNodeParams` whose lists are there.
+unsafe fn node(at: usize, of: usize) -> LaunchRecord {
+    // SAFETY: as the caller promises.
+    let p = unsafe { (at as *const HipKernelNodeParams).read_unaligned() };
+    let lists = [Ptr(p.args), Ptr(p.extra)];
+    record(Func(p.func), p.grid, p.block, p.shared as usize, of, lists, 0)
+}
+
+/// Where a kernel's parameters are in the generic ones of a node; nowhere for another kind of node.
+///
+/// # Safety
+/// `params` is null or points to `hipGraphNodeParams`.
+unsafe fn kernel(params: Ptr) -> Option<usize> {
+    if params.0 == 0 {
+        return None;
+    }
+    // SAFETY: as the caller promises.
+    let kind = unsafe { (params.0 as *const GraphNodeParams).read_unaligned() }.kind;
+    (kind == NODE_KERNEL).then_some(params.0 + size_of::<GraphNodeParams>())
+}
+
+type AddNode = unsafe extern "C-unwind" fn(Out<Node>, Graph, Ptr, usize, Ptr) -> i32;
+type SetParams = unsafe extern "C-unwind" fn(Node, Ptr) -> i32;
+type ExecSetParams = unsafe extern "C-unwind" fn(GraphExec, Node, Ptr) -> i32;
+
+/// A call about a node: a launch where there are a kernel's parameters, else only recorded. `$of` is the stream that is shown.
+macro_rules! about {
+    ($site:ident, $kernel:expr, $of:expr, $real:ident($($arg:ident),*)) => {
+        match $kernel {
+            // SAFETY: the program's parameters, which HIP is about to read.
+            Some(at) => launched!($site, unsafe { node(at, $of.0) }, $real($($arg),*)),
+            None => observed!($site, [$($arg),*], $real($($arg),*)),
+        }
+    };
+}
+
+/// Parameters of a kernel alone.
+fn alone(params: Ptr) -> Option<usize> {
+    (params.0 != 0).then_some(params.0)
+}
+
+/// `hipGraphAddKernelNode`.
+pub unsafe fn graph_add_kernel_node(
+    site: &'static Site,
+    real: AddNode,
+    out: Out<Node>,
+    graph: Graph,
+    dependencies: Ptr,
+    count: usize,
+    params: Ptr,
+) -> i32 {
+    about!(site, alone(params), graph, real(out, graph, dependencies, count, params))
+}
+
+/// `hipGraphAddNode`.
+pub unsafe fn graph_add_node(
+    site: &'static Site,
+    real: AddNode,
+    out: Out<Node>,
+    graph: Graph,
+    dependencies: Ptr,
+    count: usize,
+    params: Ptr,
+) -> i32 {
+    // SAFETY: the program's node parameters.
+    let kernel = unsafe { kernel(params) };
+    about!(site, kernel, graph, real(out, graph, dependencies, count, params))
+}
+
+/// `hipGraphKernelNodeSetParams`.
+pub unsafe fn graph_kernel_node_set_params(
+    site: &'static Site,
+    real: SetParams,
+    handle: Node,
+    params: Ptr,
+) -> i32 {
+    about!(site, alone(params), handle, real(handle, params))
+}
+
+/// `hipGraphNodeSetParams`.
+pub unsafe fn graph_node_set_params(
+    site: &'static Site,
+    real: SetParams,
+    handle: Node,
+    params: Ptr,
+) -> i32 {
+    // SAFETY: the program's node parameters.
+    let kernel = unsafe { kernel(params) };
+    about!(site, kernel, handle, real(handle, params))
+}
+
+/// `hipGraphExecKernelNodeSetParams`.
+pub unsafe fn graph_exec_kernel_node_set_params(
+    site: &'static Site,
+    real: ExecSetParams,
+    exec: GraphExec,
+    handle: Node,
+    params: Ptr,
+) -> i32 {
+    about!(site, alone(params), exec, real(exec, handle, params))
+}
+
+/// `hipGraphExecNodeSetParams`.
+pub unsafe fn graph_exec_node_set_params(
+    site: &'static Site,
+    real: ExecSetParams,
+    exec: GraphExec,
+    handle: Node,
+    params: Ptr,
+) -> i32 {
+    // SAFETY: the program's node parameters.
+    let kernel = unsafe { kernel(params) };
+    about!(site, kernel, exec, real(exec, handle, params))
+}
