@@ -122,6 +122,54 @@ static void pointers(struct handle *handle)
     printf("doubles by pointers: %d, %d of %d\n", status, right, COUNT * M * N);
 }
 
+/* Every third element, from the last one on, into every second one. */
+static void vectors(struct handle *handle)
+{
+    static double x[3 * K], y[2 * M], got[2 * M];
+    double alpha = 2, beta = -1;
+    for (int p = 0; p < K; p++)
+        x[3 * p] = p - 5;
+    for (int i = 0; i < M; i++)
+        y[2 * i] = i, y[2 * i + 1] = 0.5;
+    unsigned long a = device(da, sizeof da[0]), xs = device(x, sizeof x), ys = device(y, sizeof y);
+    int status = of(library, "cublasDgemv_v2")(handle, 0, M, K, &alpha, a, M, xs, -3, &beta, ys, 2);
+    get(handle, got, ys, sizeof got);
+    int right = 0;
+    for (int i = 0; i < M; i++) {
+        double sum = 0;
+        for (int p = 0; p < K; p++)
+            sum += da[0][p * M + i] * x[3 * (K - 1 - p)];
+        right += got[2 * i] == 2 * sum - i && got[2 * i + 1] == 0.5;
+    }
+    printf("vectors: %d, %d of %d\n", status, right, M);
+}
+
+/* x * conj(t)^T = b with an upper triangle; its lower half is not read. Pivots are 2 and 2i, so each result is exact. */
+static void triangles(struct handle *handle)
+{
+    static double complex t[N * N], x[N * M], b[N * M], got[N * M];
+    double complex alpha = 2;
+    for (int j = 0; j < N; j++)
+        for (int i = 0; i < N; i++)
+            t[j * N + i] = i > j ? 0.0 / 0.0 : i == j ? (i % 2 ? 2 : 2 * I) : (i + j) % 3 - 1 + (i % 2) * I;
+    for (int at = 0; at < N * M; at++)
+        x[at] = at % 5 - 2 + (at % 3) * I;
+    for (int j = 0; j < N; j++)
+        for (int i = 0; i < M; i++) {
+            double complex sum = 0;
+            for (int p = j; p < N; p++)
+                sum += x[p * M + i] * conj(t[p * N + j]);
+            b[j * M + i] = sum / 2;
+        }
+    unsigned long ts = device(t, sizeof t), bs = device(b, sizeof b);
+    int status = of(library, "cublasZtrsm_v2_64")(handle, 1, 1, 2, 0, (long)M, (long)N, &alpha, ts, (long)N, bs, (long)M);
+    get(handle, got, bs, sizeof got);
+    int right = 0;
+    for (int at = 0; at < N * M; at++)
+        right += got[at] == x[at];
+    printf("triangles: %d, %d of %d\n", status, right, N * M);
+}
+
 static void bytes(struct handle *handle)
 {
     int alpha = 3, beta = 0;
@@ -179,6 +227,8 @@ int main(int argc, char **argv)
     singles(&handle);
     complexes(&handle);
     pointers(&handle);
+    vectors(&handle);
+    triangles(&handle);
     bytes(&handle);
     return 0;
 }

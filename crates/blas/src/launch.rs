@@ -9,24 +9,24 @@ use std::collections::HashMap;
 use std::ffi::{CStr, CString, c_void};
 use std::sync::{Mutex, PoisonError};
 
-use crate::kernel::{Form, Parameter};
 use crate::product::Product;
 use crate::status;
+use crate::triangle::Triangle;
 
 /// A grid has so many planes at most.
 const PLANES: i64 = 65535;
 
-/// `CUkernel` by form.
-static KERNELS: Mutex<Option<HashMap<Form, usize>>> = Mutex::new(None);
+/// `CUkernel` by name.
+static KERNELS: Mutex<Option<HashMap<String, usize>>> = Mutex::new(None);
 
 /// Calls a function of the driver by its name; `CUDA_ERROR_NOT_FOUND` where there is none.
 macro_rules! driver {
     ($name:literal: fn($($ty:ty),*), $($argument:expr),*) => {
         match find($name) {
             Some(address) => {
+                type Function = unsafe extern "C" fn($($ty),*) -> i32;
                 // SAFETY: what the driver exports under that name, whose signature cuda.h has.
-                let function: unsafe extern "C" fn($($ty),*) -> i32 =
-                    unsafe { std::mem::transmute::<*mut c_void, _>(address) };
+                let function = unsafe { std::mem::transmute::<*mut c_void, Function>(address) };
                 // SAFETY: arguments of our own, which live as long as the call.
                 unsafe { function($($argument),*) }
             }
@@ -41,14 +41,14 @@ fn find(name: &CStr) -> Option<*mut c_void> {
     (!found.is_null()).then_some(found)
 }
 
-/// The kernel of a form, loaded at its first use.
-fn kernel(form: Form) -> Result<usize, i32> {
+/// The kernel of this name, loaded from its text at its first use.
+fn kernel(name: String, text: impl FnOnce() -> String) -> Result<usize, i32> {
     let mut kernels = KERNELS.lock().unwrap_or_else(PoisonError::into_inner);
     let kernels = kernels.get_or_insert_default();
-    if let Some(kernel) = kernels.get(&form) {
+    if let Some(kernel) = kernels.get(&name) {
         return Ok(*kernel);
     }
-    let (Ok(text), Ok(name)) = (CString::new(form.text()), CString::new(form.name())) else {
+    let (Ok(text), Ok(entry)) = (CString::new(text()), CString::new(name.as_str())) else {
         return Err(status::INTERNAL_ERROR);
     };
     let (mut library, mut kernel) = (0usize, 0usize);
@@ -62,12 +62,12 @@ fn kernel(form: Form) -> Result<usize, i32> {
     }
     let got = driver!(
         c"cuLibraryGetKernel": fn(*mut usize, usize, *const i8),
-        &mut kernel, library, name.as_ptr()
+        &mut kernel, library, entry.as_ptr()
     );
     if got != 0 {
         return Err(status::INTERNAL_ERROR);
     }
-    kernels.insert(form, kernel);
+    kernels.insert(name, kernel);
     Ok(kernel)
 }
 
@@ -86,9 +86,18 @@ fn context() -> bool {
 /// # Safety
 /// Alpha and beta are readable, unless they lie in device memory.
 pub unsafe fn launch(product: &Product, stream: usize) -> i32 {
-    if let Err(status) = product.check() {
-        return status;
+    match product.check() {
+        // SAFETY: the caller's promise.
+        Ok(()) => unsafe { enqueue(product, stream) },
+        Err(status) => status,
     }
+}
+
+/// As [`launch`](fn@launch), of a product whose arguments were looked at.
+///
+/// # Safety
+/// Alpha and beta are readable, unless they lie in device memory.
+pub unsafe fn enqueue(product: &Product, stream: usize) -> i32 {
     if product.is_empty() {
         return status::SUCCESS;
     }
@@ -110,7 +119,7 @@ pub unsafe fn launch(product: &Product, stream: usize) -> i32 {
     if !context() {
         return status::NOT_INITIALIZED;
     }
-    let kernel = match kernel(form) {
+    let kernel = match kernel(form.name(), || form.text()) {
         Ok(kernel) => kernel,
         Err(status) => return status,
     };
@@ -118,7 +127,8 @@ pub unsafe fn launch(product: &Product, stream: usize) -> i32 {
     while first < product.count {
         let planes = (product.count - first).min(PLANES);
         parameter.first = first as u32;
-        let status = grid(kernel, [tiles, planes as u32], threads, stream, &parameter);
+        // SAFETY: the kernel takes this parameter.
+        let status = unsafe { grid(kernel, [tiles, planes as u32], threads, stream, &parameter) };
         if status != status::SUCCESS {
             return status;
         }
@@ -127,12 +137,45 @@ pub unsafe fn launch(product: &Product, stream: usize) -> i32 {
     status::SUCCESS
 }
 
-fn grid(
+/// Launches the solution of `triangle` in `stream`. The answer is a `cublasStatus_t`.
+///
+/// # Safety
+/// Alpha is readable, unless it lies in device memory.
+pub unsafe fn solve(triangle: &Triangle, stream: usize) -> i32 {
+    let mut parameter = match triangle.plan() {
+        Ok(Some(parameter)) => parameter,
+        Ok(None) => return status::SUCCESS,
+        Err(status) => return status,
+    };
+    let blocks = u32::try_from(parameter.sides.div_ceil(64)).ok();
+    let Some(blocks) = blocks.filter(|blocks| *blocks <= i32::MAX as u32) else {
+        return status::NOT_SUPPORTED;
+    };
+    if triangle.on_device {
+        parameter.alpha_at = triangle.alpha.addr() as u64;
+    } else {
+        let (from, size) = (triangle.alpha.cast::<u8>(), triangle.kind.size() as usize);
+        // SAFETY: the caller's, of the elements' type, at most 16 bytes.
+        unsafe { std::ptr::copy_nonoverlapping(from, parameter.alpha.as_mut_ptr().cast(), size) };
+    }
+    if !context() {
+        return status::NOT_INITIALIZED;
+    }
+    match kernel(triangle.name(), || triangle.text()) {
+        // SAFETY: the kernel takes this parameter.
+        Ok(kernel) => unsafe { grid(kernel, [blocks, 1], 64, stream, &parameter) },
+        Err(status) => status,
+    }
+}
+
+/// # Safety
+/// The kernel has one parameter, a `P`.
+unsafe fn grid<P>(
     kernel: usize,
     blocks: [u32; 2],
     threads: u32,
     stream: usize,
-    parameter: &Parameter,
+    parameter: &P,
 ) -> i32 {
     let parameters = [std::ptr::from_ref(parameter).cast::<c_void>()];
     let [x, y] = blocks;

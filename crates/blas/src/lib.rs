@@ -5,6 +5,7 @@
 //! - [`kind`]: types of elements;
 //! - [`product`]: one product, and whether its arguments are right;
 //! - [`kernel`]: the PTX for its types;
+//! - [`triangle`]: systems of equations with a triangular matrix;
 //! - [`launch`](mod@launch): the driver's functions, and the launch.
 //!
 //! Owns: the kernels. Must not know: cuBLAS' handles, or who calls.
@@ -13,6 +14,7 @@ pub mod kernel;
 pub mod kind;
 pub mod launch;
 pub mod product;
+pub mod triangle;
 
 /// `cublasStatus_t`.
 pub mod status {

@@ -29,6 +29,15 @@ pub struct Operand {
     pub batch: i64,
 }
 
+impl Operand {
+    /// A vector of `length` elements: one that is named by its last element begins where its first one is.
+    fn forward(self, length: i64, kind: Kind) -> Operand {
+        let behind = length.saturating_sub(1).wrapping_mul(self.leading.min(0));
+        let at = self.at.wrapping_sub_signed(behind.wrapping_mul(kind.size() as i64));
+        Operand { at, ..self }
+    }
+}
+
 /// The call.
 #[derive(Clone, Copy, Debug)]
 pub struct Product {
@@ -38,7 +47,7 @@ pub struct Product {
     pub result: Kind,
     /// How they are multiplied.
     pub compute: Compute,
-    /// `cublasOperation_t` of either factor.
+    /// `cublasOperation_t` of either factor; 3 is conjugate and not turned, which [`Product::check`] refuses.
     pub operations: [i32; 2],
     /// Rows of the result, its columns, and the length of a sum.
     pub sizes: [i64; 3],
@@ -102,6 +111,46 @@ impl Product {
         Ok(())
     }
 
+    /// A matrix times a vector, `y = alpha * op(a) * x + beta * y`, as a row of `y`. `columns` and `rows` are `a`'s; `x` and `y`
+    /// have increments in the place of leading dimensions.
+    ///
+    /// # Errors
+    /// `CUBLAS_STATUS_INVALID_VALUE` for arguments that the documentation of gemv() calls wrong.
+    pub fn of_vector(
+        kind: Kind,
+        compute: Compute,
+        operation: i32,
+        [rows, columns]: [i64; 2],
+        [a, x, y]: [Operand; 3],
+        scalars: [*const c_void; 2],
+    ) -> Result<Product, i32> {
+        let wrong =
+            rows < 0 || columns < 0 || a.leading < rows.max(1) || x.leading == 0 || y.leading == 0;
+        if wrong || !(0..=2).contains(&operation) || scalars.iter().any(|scalar| scalar.is_null()) {
+            return Err(status::INVALID_VALUE);
+        }
+        let (long, sum) = if operation == 0 { (rows, columns) } else { (columns, rows) };
+        // The row's product has the matrix turned once more.
+        let of_matrix = match operation {
+            0 => 1,
+            1 => 0,
+            _ => 3,
+        };
+        Ok(Product {
+            factor: kind,
+            result: kind,
+            compute,
+            operations: [0, of_matrix],
+            sizes: [1, long, sum],
+            operands: [x.forward(sum, kind), a, y.forward(long, kind)],
+            scalars,
+            on_device: false,
+            // A matrix without elements leaves `y` as it is, also where beta is not 1.
+            count: i64::from(rows > 0 && columns > 0),
+            arrays: false,
+        })
+    }
+
     /// There is nothing to compute.
     pub fn is_empty(&self) -> bool {
         let [m, n, _] = self.sizes;
@@ -121,10 +170,11 @@ impl Product {
             let batch = if self.arrays { 8 } else { operand.batch.wrapping_mul(size) };
             Matrix { at: operand.at, first, second, batch }
         };
-        let [mut a, mut b] = [matrix(a, op_a != 0, size), matrix(b, op_b != 0, size)];
+        let turned = |operation: i32| matches!(operation, 1 | 2);
+        let [mut a, mut b] = [matrix(a, turned(op_a), size), matrix(b, turned(op_b), size)];
         let mut c = matrix(c, false, result);
         let (mut m, mut n) = (m as u64, n as u64);
-        let mut conjugate = u32::from(op_a == 2) | u32::from(op_b == 2) << 1;
+        let mut conjugate = u32::from(op_a >= 2) | u32::from(op_b >= 2) << 1;
         // Threads are rows. Where there are few, or where columns lie better, the result is computed turned.
         if (m < 32 && n > m) || (n >= 32 && a.first != size && b.second == size) {
             let turn =
@@ -215,6 +265,33 @@ mod tests {
         }
         // Rows of a factor that is turned are its inner index.
         assert_eq!(product([9, 901, 7], [0, 0]).check(), Ok(()));
+    }
+
+    #[test]
+    fn vectors_are_rows() {
+        let one = std::ptr::from_ref(&1.0f32).cast();
+        let operand = |at, leading| Operand { at, leading, batch: 0 };
+        let vector = |operation, x, y| {
+            let operands = [operand(0x1000, 9), operand(0x2000, x), operand(0x3000, y)];
+            Product::of_vector(
+                S,
+                compute(S, S, 68).unwrap(),
+                operation,
+                [9, 5],
+                operands,
+                [one, one],
+            )
+        };
+        assert_eq!(vector(0, 0, 1).unwrap_err(), status::INVALID_VALUE);
+        assert_eq!(vector(4, 1, 1).unwrap_err(), status::INVALID_VALUE);
+        let product = vector(0, -2, 3).unwrap();
+        assert_eq!((product.sizes, product.operations), ([1, 9, 5], [0, 1]));
+        let (_, parameter, ..) = product.plan().unwrap();
+        // Rows of `a` are rows, `x` is read from its last place on, and `y` has every third.
+        assert_eq!((parameter.a.at, parameter.a.first, parameter.a.second), (0x1000, 4, 36));
+        assert_eq!((parameter.b.at, parameter.b.first), (0x2000 + 4 * 2 * 4, -8));
+        assert_eq!((parameter.c.at, parameter.c.first), (0x3000, 12));
+        assert_eq!(vector(2, 1, 1).unwrap().operations, [0, 3]);
     }
 
     #[test]

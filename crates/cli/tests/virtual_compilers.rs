@@ -101,6 +101,8 @@ fn products_of_cublas_are_kernels_of_ours() {
                  singles, scalars of the device: 0, 407 of 407\n\
                  complex numbers: 0, 1221 of 1221\n\
                  doubles by pointers: 0, 1221 of 1221\n\
+                 vectors: 0, 37 of 37\n\
+                 triangles: 0, 407 of 407\n\
                  bytes: 0, 407 of 407\n\
                  rows too short: 7\n\
                  no handle: 1\n\

@@ -12,11 +12,12 @@ use std::io::Write as _;
 use std::sync::{Mutex, PoisonError};
 
 use cushim_blas::kind::{C, D, H, Kind, S, Z};
-use cushim_blas::launch::launch;
+use cushim_blas::launch::{enqueue, launch, solve};
 use cushim_blas::product::{Compute, Operand, Product, compute};
 use cushim_blas::status;
+use cushim_blas::triangle::Triangle;
 
-use super::real::call;
+use super::real::{call, of};
 
 type Handle = usize;
 type Scalar = *const c_void;
@@ -80,17 +81,11 @@ unsafe fn run<const K: usize>(handle: Handle, call: &Call, theirs: impl FnOnce()
         }
         return status;
     };
-    let (mut stream, mut mode) = (0usize, 0i32);
-    // SAFETY: our own variables; a handle that is none is refused by NVIDIA's function.
-    let status = unsafe { get_stream::<K>(handle, &mut stream) };
-    if status != status::SUCCESS {
-        return status;
-    }
-    // SAFETY: as above.
-    let status = unsafe { get_pointer_mode::<K>(handle, &mut mode) };
-    if status != status::SUCCESS {
-        return status;
-    }
+    // SAFETY: the caller's handle.
+    let (stream, on_device) = match unsafe { state::<K>(handle) } {
+        Ok(state) => state,
+        Err(status) => return status,
+    };
     let product = Product {
         factor,
         result,
@@ -99,12 +94,31 @@ unsafe fn run<const K: usize>(handle: Handle, call: &Call, theirs: impl FnOnce()
         sizes: call.sizes,
         operands: call.operands,
         scalars: call.scalars,
-        on_device: mode == 1,
+        on_device,
         count: call.count,
         arrays: call.arrays,
     };
     // SAFETY: the program's scalars, which lie where the handle's mode says.
     unsafe { launch(&product, stream) }
+}
+
+/// The handle's stream, and whether scalars lie in device memory.
+///
+/// # Safety
+/// The handle is one of cuBLAS', or none.
+unsafe fn state<const K: usize>(handle: Handle) -> Result<(usize, bool), i32> {
+    let (mut stream, mut mode) = (0usize, 0i32);
+    // SAFETY: our own variables; a handle that is none is refused by NVIDIA's function.
+    let status = unsafe { get_stream::<K>(handle, &mut stream) };
+    if status != status::SUCCESS {
+        return Err(status);
+    }
+    // SAFETY: as above.
+    let status = unsafe { get_pointer_mode::<K>(handle, &mut mode) };
+    if status != status::SUCCESS {
+        return Err(status);
+    }
+    Ok((stream, mode == 1))
 }
 
 /// Says once of each function that a call of it did not run.
@@ -164,6 +178,64 @@ macro_rules! function {
             unsafe { run::<K>(handle, &call, theirs) }
         }
     };
+}
+
+/// A matrix times a vector.
+macro_rules! vector {
+    ($($name:literal $function:ident $row:ident $int:ty, $types:expr;)+) => {$(
+        #[doc = concat!("`", $name, "`.")]
+        #[allow(clippy::too_many_arguments)]
+        pub unsafe extern "C" fn $function<const K: usize>(
+            handle: Handle, operation: i32, m: $int, n: $int, alpha: Scalar, a: At, lda: $int, x: At, incx: $int,
+            beta: Scalar, y: At, incy: $int,
+        ) -> i32 {
+            let Some((kind, _, compute)) = $types.complete() else { return status::NOT_SUPPORTED };
+            if of(K, super::rows::$row).is_none() {
+                return status::NOT_INITIALIZED;
+            }
+            let operands = [operand!(a, lda), operand!(x, incx), operand!(y, incy)];
+            let sizes = [i64::from(m), i64::from(n)];
+            // SAFETY: the program's handle.
+            match unsafe { state::<K>(handle) } {
+                Err(status) => status,
+                Ok((stream, on_device)) => {
+                    match Product::of_vector(kind, compute, operation, sizes, operands, [alpha, beta]) {
+                        // SAFETY: the program's scalars, which lie where the handle's mode says.
+                        Ok(product) => unsafe { enqueue(&Product { on_device, ..product }, stream) },
+                        Err(status) => status,
+                    }
+                }
+            }
+        }
+    )+};
+}
+
+/// Systems of equations with a triangular matrix.
+macro_rules! triangle {
+    ($($name:literal $function:ident $row:ident $int:ty, $kind:expr;)+) => {$(
+        #[doc = concat!("`", $name, "`.")]
+        #[allow(clippy::too_many_arguments)]
+        pub unsafe extern "C" fn $function<const K: usize>(
+            handle: Handle, side: i32, fill: i32, operation: i32, diagonal: i32, m: $int, n: $int, alpha: Scalar,
+            a: At, lda: $int, b: At, ldb: $int,
+        ) -> i32 {
+            if of(K, super::rows::$row).is_none() {
+                return status::NOT_INITIALIZED;
+            }
+            // SAFETY: the program's handle.
+            match unsafe { state::<K>(handle) } {
+                Err(status) => status,
+                Ok((stream, on_device)) => {
+                    let sizes = [i64::from(m), i64::from(n)];
+                    let operands = [operand!(a, lda), operand!(b, ldb)];
+                    let triangle =
+                        Triangle { kind: $kind, side, fill, operation, diagonal, sizes, operands, alpha, on_device };
+                    // SAFETY: the program's alpha, which lies where the handle's mode says.
+                    unsafe { solve(&triangle, stream) }
+                }
+            }
+        }
+    )+};
 }
 
 /// Functions of one product whose names say the types.
@@ -324,4 +396,26 @@ typed_ex! {
     "cublasCgemmEx" cgemm_ex CGEMM_EX i32;
     "cublasSgemmEx_64" sgemm_ex_64 SGEMM_EX_64 i64;
     "cublasCgemmEx_64" cgemm_ex_64 CGEMM_EX_64 i64;
+}
+
+vector! {
+    "cublasSgemv_v2" sgemv SGEMV i32, Types::all(S, COMPUTE_32F);
+    "cublasDgemv_v2" dgemv DGEMV i32, Types::all(D, COMPUTE_64F);
+    "cublasCgemv_v2" cgemv CGEMV i32, Types::all(C, COMPUTE_32F);
+    "cublasZgemv_v2" zgemv ZGEMV i32, Types::all(Z, COMPUTE_64F);
+    "cublasSgemv_v2_64" sgemv_64 SGEMV_64 i64, Types::all(S, COMPUTE_32F);
+    "cublasDgemv_v2_64" dgemv_64 DGEMV_64 i64, Types::all(D, COMPUTE_64F);
+    "cublasCgemv_v2_64" cgemv_64 CGEMV_64 i64, Types::all(C, COMPUTE_32F);
+    "cublasZgemv_v2_64" zgemv_64 ZGEMV_64 i64, Types::all(Z, COMPUTE_64F);
+}
+
+triangle! {
+    "cublasStrsm_v2" strsm STRSM i32, S;
+    "cublasDtrsm_v2" dtrsm DTRSM i32, D;
+    "cublasCtrsm_v2" ctrsm CTRSM i32, C;
+    "cublasZtrsm_v2" ztrsm ZTRSM i32, Z;
+    "cublasStrsm_v2_64" strsm_64 STRSM_64 i64, S;
+    "cublasDtrsm_v2_64" dtrsm_64 DTRSM_64 i64, D;
+    "cublasCtrsm_v2_64" ctrsm_64 CTRSM_64 i64, C;
+    "cublasZtrsm_v2_64" ztrsm_64 ZTRSM_64 i64, Z;
 }
