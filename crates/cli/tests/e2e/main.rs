@@ -1,5 +1,6 @@
 //! The program as its users meet it: every test starts it, with small C programs compiled on the spot.
 
+mod audited;
 mod commands;
 mod doctor;
 mod environment;
