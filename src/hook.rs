@@ -62,7 +62,10 @@ macro_rules! hook_body {
     }};
     (@$face:ident observe $site:expr, $real:ident, ($($arg:ident : $type:ty),*)) => {{
         use cushim_interpose::{observe, record::slots::MOST_WORDS};
-        let call = hook_body!(@begin $site, 0, ($($arg: $type),*));
+        hook_body!(@words words, at, ($($arg: $type),*));
+        let here = 0u8;
+        // SAFETY: the call's own arguments, which are there until it has come back.
+        let call = unsafe { observe::begin($site, (&raw const here).addr(), words, at) };
         // SAFETY: forwarded as it came.
         let status = unsafe { $real($($arg),*) };
         if let Some(call) = call {
@@ -81,15 +84,17 @@ macro_rules! hook_body {
     // What it answers is no status but a value, which stands behind the arguments.
     (@$face:ident value $site:expr, $real:ident, ($($arg:ident : $type:ty),*)) => {{
         use cushim_interpose::{observe, record::slots::MOST_WORDS};
-        const AT: usize = 0 $(+ <$type as cushim_abi::types::Arg>::WORDS)*;
-        let call = hook_body!(@begin $site, 1, ($($arg: $type),*));
+        hook_body!(@words words, at, ($($arg: $type),*));
+        let here = 0u8;
+        // SAFETY: the call's own arguments, which are there until it has come back.
+        let call = unsafe { observe::begin($site, (&raw const here).addr(), words, at + 1) };
         // SAFETY: forwarded as it came.
         let answer = unsafe { $real($($arg),*) };
         if let Some(call) = call {
             let mut outs = [None; MOST_WORDS];
             let mut word = [0u64; MOST_WORDS];
             observe::put(&mut word, 0, answer);
-            if let Some(out) = outs.get_mut(AT) {
+            if let Some(out) = outs.get_mut(at) {
                 *out = word.first().copied();
             }
             observe::end(call, 0, outs);
@@ -99,7 +104,10 @@ macro_rules! hook_body {
     // It answers nothing, or what is neither a status nor of interest.
     (@$face:ident record $site:expr, $real:ident, ($($arg:ident : $type:ty),*)) => {{
         use cushim_interpose::{observe, record::slots::MOST_WORDS};
-        let call = hook_body!(@begin $site, 0, ($($arg: $type),*));
+        hook_body!(@words words, at, ($($arg: $type),*));
+        let here = 0u8;
+        // SAFETY: the call's own arguments, which are there until it has come back.
+        let call = unsafe { observe::begin($site, (&raw const here).addr(), words, at) };
         // SAFETY: forwarded as it came.
         let answer = unsafe { $real($($arg),*) };
         if let Some(call) = call {
@@ -107,17 +115,13 @@ macro_rules! hook_body {
         }
         answer
     }};
-    // Records the beginning of the call, with so many words behind its arguments.
-    (@begin $site:expr, $more:literal, ($($arg:ident : $type:ty),*)) => {{
-        use cushim_interpose::{observe, record::slots::MOST_WORDS};
+    // Puts the arguments into `$words`, and their number into `$at`. It is no block with a value: that would copy the call.
+    (@words $words:ident, $at:ident, ($($arg:ident : $type:ty),*)) => {
         #[allow(unused_mut)]
-        let mut words = [0u64; MOST_WORDS];
-        let at = 0usize;
-        $(let at = at + observe::put(&mut words, at, $arg);)*
-        let here = 0u8;
-        // SAFETY: the call's own arguments, which are there until it has come back.
-        unsafe { observe::begin($site, (&raw const here).addr(), words, at + $more) }
-    }};
+        let mut $words = [0u64; MOST_WORDS];
+        let $at = 0usize;
+        $(let $at = $at + observe::put(&mut $words, $at, $arg);)*
+    };
     (@$face:ident ($handler:ident) $site:expr, $real:ident, ($($arg:ident : $type:ty),*)) => {
         // SAFETY: the handler gets what the hook got.
         unsafe { cushim_interpose::$face::$handler($site, $real, $($arg),*) }

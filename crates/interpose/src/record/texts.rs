@@ -21,6 +21,7 @@ impl Texts {
     ///
     /// # Safety
     /// The words are the arguments of such a call that is under way, and its strings outlive the result.
+    #[inline(always)]
     pub unsafe fn of(site: &Site, words: &[u64]) -> Self {
         let mut texts = Texts { found: [(0, &[]); 3], count: 0 };
         if !matches!(site.class, Class::module | Class::register) {
