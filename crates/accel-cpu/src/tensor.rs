@@ -1,9 +1,9 @@
 //! Tensor maps, as kernels on the CPU read them.
 //!
-//! Owns which are made. Must not know: what is copied by them ([`cushim_ptx::exec::tensor`]).
+//! Owns which are made. Must not know: what is copied by them ([`cushim_ptx::exec::tensor_copy`]).
 
 use cushim_accel::{Failure, Tensor};
-use cushim_ptx::exec::tensor::{ELEMENTS, MAP_BYTES, TensorMap};
+use cushim_ptx::exec::tensor::{AXES, Corners, ELEMENTS, MAP_BYTES, TensorMap};
 
 /// `CU_TENSOR_MAP_SWIZZLE_*` without those that exchange units of 32 bytes: bytes of a row.
 const SWIZZLES: [u32; 4] = [0, 32, 64, 128];
@@ -14,14 +14,15 @@ const SWIZZLES: [u32; 4] = [0, 32, 64, 128];
 /// [`Failure::NotSupported`], which names what it does not do.
 pub fn map(tensor: &Tensor) -> Result<[u8; MAP_BYTES], Failure> {
     let refused = |what: String| Err(Failure::NotSupported(what));
-    let Some(&(_, element)) = ELEMENTS.iter().find(|(n, _)| *n == tensor.data_type) else {
+    let element = usize::try_from(tensor.data_type).ok().and_then(|n| ELEMENTS.get(n));
+    let Some(&element) = element else {
         return refused(format!("tensor maps of data type {}", tensor.data_type));
     };
-    if tensor.interleave != 0 {
-        return refused("tensor maps with interleaved channels".into());
-    }
     if tensor.fill != 0 {
         return refused("tensor maps that fill with NaN".into());
+    }
+    if tensor.interleave != 0 {
+        return refused("tensor maps with interleaved channels".into());
     }
     let swizzle = usize::try_from(tensor.swizzle).ok().and_then(|n| SWIZZLES.get(n));
     let Some(&swizzle) = swizzle else {
@@ -33,6 +34,15 @@ pub fn map(tensor: &Tensor) -> Result<[u8; MAP_BYTES], Failure> {
             "tensor maps with rows of {row} bytes under a swizzle of {swizzle}"
         ));
     }
-    let Tensor { address, sizes, strides, boxes, steps, .. } = tensor.clone();
-    Ok(TensorMap { address, element, sizes, strides, boxes, steps, swizzle }.to_bytes())
+    let Tensor { address, sizes, strides, mut boxes, steps, columns, .. } = tensor.clone();
+    boxes.resize(sizes.len(), 1);
+    let corner = |list: &[i32]| {
+        let mut all = [0; AXES - 2];
+        all.iter_mut().zip(list).for_each(|(to, n)| *to = *n as i16);
+        all
+    };
+    let columns =
+        columns.map(|[lower, upper]| Corners { lower: corner(&lower), upper: corner(&upper) });
+    let map = TensorMap { address, element, sizes, strides, boxes, steps, swizzle, columns };
+    Ok(map.to_bytes())
 }

@@ -15,6 +15,11 @@ fn compiled_code_multiplies_as_an_h200_however_factors_lie() {
 }
 
 #[test]
+fn sparse_products_are_of_the_elements_that_are_said() {
+    warpgroup::sparse().into_iter().step_by(3).for_each(runs_as_recorded);
+}
+
+#[test]
 fn warps_meet_at_the_product() {
     warpgroup::all().into_iter().step_by(40).map(Run::without_barrier).for_each(runs_as_recorded);
 }

@@ -14,6 +14,11 @@ fn the_interpreter_multiplies_as_an_h200_however_factors_lie() {
 }
 
 #[test]
+fn sparse_products_are_of_the_elements_that_are_said() {
+    warpgroup::sparse().into_iter().for_each(runs_as_recorded);
+}
+
+#[test]
 fn warps_meet_at_the_product() {
     warpgroup::all().into_iter().step_by(10).map(Run::without_barrier).for_each(runs_as_recorded);
 }
@@ -73,6 +78,17 @@ fn operands_are_checked() {
         ("wait_group.sync.aligned 0", "wait_group.sync.aligned t", "a number of groups"),
         (".target sm_90a", ".target sm_90", "expected .target sm_90a"),
         (".version 8.7", ".version 7.8", "expected .version 8.0"),
+    ] {
+        let why_not = check(&text.replace(old, new)).unwrap_err();
+        assert!(why_not.contains(why), "{why_not}");
+    }
+    let text = warpgroup::sparse().remove(0).text;
+    assert_eq!(check(&text), Ok(()));
+    for (old, new, why) in [
+        (", y, m, 0, p", ", y, m, 2, p", "a constant below 2"),
+        (", y, m, 0, p", ", y, m, c, p", "another selector"),
+        (", y, m, 0, p", ", y, p", "1 constants, expected 3"),
+        (".version 8.7", ".version 8.1", "expected .version 8.2"),
     ] {
         let why_not = check(&text.replace(old, new)).unwrap_err();
         assert!(why_not.contains(why), "{why_not}");

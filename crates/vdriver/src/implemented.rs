@@ -236,7 +236,9 @@ pub(super) use super::stream::value::{
     cuStreamWriteValue64, cuStreamWriteValue64_ptsz, cuStreamWriteValue64_v2,
     cuStreamWriteValue64_v2_ptsz,
 };
-pub(super) use super::tensor::{cuTensorMapEncodeTiled, cuTensorMapReplaceAddress};
+pub(super) use super::tensor::{
+    cuTensorMapEncodeIm2col, cuTensorMapEncodeTiled, cuTensorMapReplaceAddress,
+};
 pub(super) use super::texture::reference::{
     cuModuleGetSurfRef, cuModuleGetTexRef, cuParamSetTexRef, cuSurfRefGetArray, cuSurfRefSetArray,
     cuTexRefCreate, cuTexRefDestroy, cuTexRefGetAddress_v2, cuTexRefGetAddressMode,

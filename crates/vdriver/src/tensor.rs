@@ -17,27 +17,72 @@ const STRIDES: (u64, u64) = (1 << 40, 16);
 /// Bytes of elements by `CUtensorMapDataType`; of packed types as many as CUDA counts.
 const BYTES: [u64; 16] = [1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4, 1, 1, 1];
 
+/// The types that have a NaN: `CUtensorMapDataType` of numbers that are no integers.
+const FLOATS: std::ops::RangeInclusive<i32> = 6..=12;
+/// How far corners of the box of pixels may be from the tensor's, by how many axes have one.
+const CORNERS: [i32; 4] = [0, 1 << 15, 1 << 7, 1 << 4];
+
 /// Whether CUDA takes it.
 fn is_valid(tensor: &Tensor) -> bool {
     let Some(bytes) = usize::try_from(tensor.data_type).ok().and_then(|n| BYTES.get(n)) else {
         return false;
     };
     let sizes = tensor.sizes.iter().all(|n| (1..=1 << 32).contains(n));
-    let strides = tensor.strides.iter().all(|n| *n < STRIDES.0 && n.is_multiple_of(STRIDES.1));
-    let boxes = tensor.boxes.iter().all(|n| (1..=256).contains(n));
+    let unit = if tensor.interleave == 2 { 2 * STRIDES.1 } else { STRIDES.1 };
+    let strides = tensor.strides.iter().all(|n| *n < STRIDES.0 && n.is_multiple_of(unit));
+    let boxes = match &tensor.columns {
+        None => tensor.boxes.iter().all(|n| (1..=256).contains(n)),
+        Some(_) => matches!(tensor.boxes[..], [1..=256, 1..=1024]),
+    };
     let steps = tensor.steps.iter().all(|n| (1..=8).contains(n));
     let modes = [(tensor.interleave, 3), (tensor.swizzle, 7), (tensor.fill, 2)];
     let row = tensor.boxes.first().map_or(0, |n| u64::from(*n)) * bytes;
     // The inner box is at most as wide as the swizzle pattern.
     let widest = [u64::MAX, 32, 64, 128, 128, 128, 128];
     let widest = usize::try_from(tensor.swizzle).ok().and_then(|n| widest.get(n).copied());
-    tensor.address.is_multiple_of(16)
+    let plain = row.is_multiple_of(16) && widest.is_some_and(|w| row <= w);
+    tensor.address.is_multiple_of(unit)
         && sizes
         && strides
         && boxes
         && steps
         && modes.iter().all(|(mode, count)| (0..*count).contains(mode))
-        && (tensor.interleave != 0 || row.is_multiple_of(16) && widest.is_some_and(|w| row <= w))
+        && (tensor.fill == 0 || FLOATS.contains(&tensor.data_type))
+        && match tensor.interleave {
+            0 => plain,
+            2 => tensor.sizes.len() >= 3 && tensor.swizzle == 1,
+            _ => tensor.sizes.len() >= 3,
+        }
+        && are_corners(tensor)
+}
+
+/// Whether the box of pixels is one.
+fn are_corners(tensor: &Tensor) -> bool {
+    let Some([lower, upper]) = &tensor.columns else { return true };
+    let far = CORNERS.get(lower.len()).copied().unwrap_or(0);
+    let near = |list: &[i32]| list.iter().all(|n| (-far..far).contains(n));
+    let sizes = tensor.sizes.iter().skip(1);
+    let any = sizes
+        .zip(lower.iter().zip(upper))
+        .all(|(size, (lower, upper))| i128::from(*size) + i128::from(*upper) > i128::from(*lower));
+    near(lower) && near(upper) && any
+}
+
+/// Makes the object at `at`, where the arguments are valid.
+///
+/// # Errors
+/// CUDA's, for the program.
+///
+/// # Safety
+/// The caller has room for an object of 128 bytes at `at`, if it is aligned.
+unsafe fn made(at: usize, tensor: &Tensor) -> Result<(), i32> {
+    if !is_valid(tensor) {
+        return Err(status::INVALID_VALUE);
+    }
+    let bytes = accelerator().tensor_map(tensor).map_err(|failure| refused(&failure))?;
+    // SAFETY: the caller has room for an object of 128 bytes there.
+    unsafe { (at as *mut [u8; 128]).write_unaligned(bytes) };
+    Ok(())
 }
 
 entry! {
@@ -51,14 +96,25 @@ entry! {
         let (sizes, strides, boxes, steps) = unsafe {
             (take_all(globalDim, axes)?, take_all(globalStrides, axes - 1)?, take_all(boxDim, axes)?, take_all(elementStrides, axes)?)
         };
-        let tensor = Tensor { data_type: tensorDataType, address: globalAddress.0 as u64, sizes, strides, boxes, steps, interleave, swizzle, fill: oobFill };
-        if !is_valid(&tensor) {
+        let tensor = Tensor { data_type: tensorDataType, address: globalAddress.0 as u64, sizes, strides, boxes, steps, interleave, swizzle, fill: oobFill, columns: None };
+        // SAFETY: the caller has room for an object there, which is aligned.
+        unsafe { made(at as usize, &tensor) }
+    }
+
+    fn cuTensorMapEncodeIm2col (tensorMap: Ptr, tensorDataType: i32, tensorRank: u32, globalAddress: Ptr, globalDim: Ptr, globalStrides: Ptr, pixelBoxLowerCorner: Ptr, pixelBoxUpperCorner: Ptr, channelsPerPixel: u32, pixelsPerColumn: u32, elementStrides: Ptr, interleave: i32, swizzle: i32, l2Promotion: i32, oobFill: i32) {
+        let at = tensorMap.0;
+        if at == 0 || !at.is_multiple_of(ALIGNED) || !(3..=5).contains(&tensorRank) || !(0..4).contains(&l2Promotion) {
             return Err(status::INVALID_VALUE);
         }
-        let bytes = accelerator().tensor_map(&tensor).map_err(|failure| refused(&failure))?;
-        // SAFETY: the caller has room for an object of 128 bytes there.
-        unsafe { (at as *mut [u8; 128]).write_unaligned(bytes) };
-        Ok(())
+        let axes = tensorRank as usize;
+        // SAFETY: the caller's lists have an entry for each axis, of strides one less, of corners two less.
+        let (sizes, strides, steps, lower, upper) = unsafe {
+            (take_all(globalDim, axes)?, take_all(globalStrides, axes - 1)?, take_all(elementStrides, axes)?, take_all(pixelBoxLowerCorner, axes - 2)?, take_all(pixelBoxUpperCorner, axes - 2)?)
+        };
+        let boxes = vec![channelsPerPixel, pixelsPerColumn];
+        let tensor = Tensor { data_type: tensorDataType, address: globalAddress.0 as u64, sizes, strides, boxes, steps, interleave, swizzle, fill: oobFill, columns: Some([lower, upper]) };
+        // SAFETY: the caller has room for an object there, which is aligned.
+        unsafe { made(at as usize, &tensor) }
     }
 
     fn cuTensorMapReplaceAddress (tensorMap: Ptr, globalAddress: Ptr) {
@@ -101,13 +157,25 @@ mod tests {
             interleave: 0,
             swizzle: 3,
             fill: 0,
+            columns: None,
+        }
+    }
+
+    fn good_columns() -> Tensor {
+        Tensor {
+            sizes: vec![64, 9, 7, 3],
+            strides: vec![128, 1280, 12800],
+            boxes: vec![64, 1024],
+            steps: vec![1, 2, 2, 1],
+            columns: Some([vec![-128, 127], vec![127, 121]]),
+            ..good()
         }
     }
 
     #[test]
     fn what_cuda_refuses_is_refused() {
         assert!(is_valid(&good()));
-        let bad: [fn(&mut Tensor); 11] = [
+        let bad: [fn(&mut Tensor); 14] = [
             |t| t.data_type = 16,
             |t| t.address = 8,
             |t| t.sizes[1] = 0,
@@ -119,11 +187,36 @@ mod tests {
             |t| t.boxes[1] = 257,
             |t| t.steps[1] = 9,
             |t| t.fill = 2,
+            |t| (t.fill, t.data_type) = (1, 1),
+            |t| t.interleave = 1,
+            |t| t.interleave = 2,
         ];
         for (n, change) in bad.iter().enumerate() {
             let mut tensor = good();
             change(&mut tensor);
             assert!(!is_valid(&tensor), "{n}");
+        }
+    }
+
+    #[test]
+    fn boxes_of_pixels_have_bounds() {
+        assert!(is_valid(&good_columns()));
+        let with = |lower: [i32; 2], upper: [i32; 2]| Tensor {
+            columns: Some([lower.to_vec(), upper.to_vec()]),
+            ..good_columns()
+        };
+        assert!(is_valid(&with([0, 0], [-8, -6])));
+        for (lower, upper) in [
+            ([-129, 0], [0, 0]),
+            ([0, 128], [0, 127]),
+            ([0, 0], [0, 128]),
+            ([0, 0], [-9, 0]),
+            ([0, 3], [0, -4]),
+        ] {
+            assert!(!is_valid(&with(lower, upper)), "{lower:?} {upper:?}");
+        }
+        for boxes in [[0, 8], [64, 0], [64, 1025], [257, 1]] {
+            assert!(!is_valid(&Tensor { boxes: boxes.to_vec(), ..good_columns() }), "{boxes:?}");
         }
     }
 }

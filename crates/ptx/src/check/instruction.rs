@@ -64,7 +64,8 @@ impl<'a> Lower<'a, '_> {
             None => None,
         };
         let apart = self.textured(i, guard).or_else(|| self.warpgroup(i, guard));
-        if let Some(done) = apart.or_else(|| self.tensor(i, guard)) {
+        let apart = apart.or_else(|| self.tensor(i, guard));
+        if let Some(done) = apart.or_else(|| self.tensor_map(i, guard)) {
             return done;
         }
         let mut inst = Draft::new(Op::Nop, i.pos);

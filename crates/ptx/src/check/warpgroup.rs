@@ -26,6 +26,8 @@ struct Operands {
     a: Factor,
     /// The second.
     b: Factor,
+    /// Of a sparse first factor, which elements there are, and whose word says it.
+    meets: Option<(Src, u64)>,
     /// Whether there is something to add to.
     adds: Src,
     /// The product's sign is the other.
@@ -102,22 +104,20 @@ impl<'a> Lower<'a, '_> {
         i: &ast::Instruction<'a>,
         what: &Product,
     ) -> Result<Operands, Error> {
-        let [d, a, b, adds, rest @ ..] = &i.operands[..] else {
-            return self.wrong(i, format!("{} operands", i.operands.len()), "4 at least");
-        };
-        let expected = what.registers() * what.tiles();
-        let registers = match &d.kind {
-            Operand::Vector(list) if list.len() == expected => list,
-            Operand::Vector(list) => {
-                return self.wrong(i, format!("{} results", list.len()), format!("{expected}"));
+        let (meets, adds, rest) = match (&i.operands[..], what.sparse) {
+            ([_, _, _, adds, rest @ ..], false) => (None, adds, rest),
+            ([_, _, _, words, selector, adds, rest @ ..], true) => {
+                (Some((words, selector)), adds, rest)
             }
-            _ => return self.wrong(i, "another result", format!("{expected} registers")),
+            _ => {
+                let least = if what.sparse { "6 at least" } else { "4 at least" };
+                return self.wrong(i, format!("{} operands", i.operands.len()), least);
+            }
         };
-        let (mut results, mut summands) = (Vec::new(), Vec::new());
-        for register in registers {
-            results.push(self.destination(i, register, Scalar::B32, true)?);
-            summands.push(self.value(i, register, Scalar::B32, true)?);
-        }
+        let [d, a, b, ..] = &i.operands[..] else {
+            return self.wrong(i, "no operands", "4 at least");
+        };
+        let (results, summands) = self.results(i, what, d)?;
         let in_registers = matches!(a.kind, Operand::Vector(_));
         let mut numbers = Vec::new();
         for operand in rest {
@@ -162,9 +162,54 @@ impl<'a> Lower<'a, '_> {
                 (Factor::Memory(a, across(0)), Factor::Memory(b, across(1)))
             }
         };
+        let meets = match meets {
+            Some((words, selector)) => Some(self.selection(i, what, words, selector)?),
+            None => None,
+        };
         let adds = self.value(i, adds, Scalar::Pred, false)?;
         let negative = signs.iter().product::<i64>() < 0;
-        Ok(Operands { d: results, c: summands, a, b, adds, negative })
+        Ok(Operands { d: results, c: summands, a, b, meets, adds, negative })
+    }
+
+    /// Which elements there are of a sparse factor, and whose word says it.
+    fn selection(
+        &mut self,
+        i: &ast::Instruction<'a>,
+        what: &Product,
+        words: &ast::Operand<'a>,
+        selector: &ast::Operand<'a>,
+    ) -> Result<(Src, u64), Error> {
+        let words = self.value(i, words, Scalar::B32, true)?;
+        let most = if what.a.bits() == 8 { 1 } else { 2 };
+        match selector.kind {
+            Operand::Const(Const::Int { value, .. }) if (value as u64) < most => {
+                Ok((words, value as u64))
+            }
+            _ => self.wrong(i, "another selector", format!("a constant below {most}")),
+        }
+    }
+
+    /// Registers of the result, as such and as what is added.
+    fn results(
+        &mut self,
+        i: &ast::Instruction<'a>,
+        what: &Product,
+        d: &ast::Operand<'a>,
+    ) -> Result<(Vec<Dst>, Vec<Src>), Error> {
+        let expected = what.registers() * what.tiles();
+        let registers = match &d.kind {
+            Operand::Vector(list) if list.len() == expected => list,
+            Operand::Vector(list) => {
+                return self.wrong(i, format!("{} results", list.len()), format!("{expected}"));
+            }
+            _ => return self.wrong(i, "another result", format!("{expected} registers")),
+        };
+        let (mut results, mut summands) = (Vec::new(), Vec::new());
+        for register in registers {
+            results.push(self.destination(i, register, Scalar::B32, true)?);
+            summands.push(self.value(i, register, Scalar::B32, true)?);
+        }
+        Ok((results, summands))
     }
 
     fn warpgroup_product(
@@ -208,13 +253,16 @@ impl<'a> Lower<'a, '_> {
         let own = what.registers();
         for tile in 0..what.tiles() {
             let mut src = a.clone();
-            for chunk in 0..2 {
+            for chunk in 0..what.units() {
                 src.push(self.word(of, &matrix, &Src::Imm(tile as u64), chunk)?);
             }
             let registers = tile * own..(tile + 1) * own;
             for summand in operands.c.get(registers.clone()).unwrap_or_default() {
                 let which = vec![summand.clone(), Src::Imm(0), operands.adds.clone()];
                 src.push(self.make(of, Op::Selp, &[], Scalar::B32, which)?);
+            }
+            if let Some((words, selector)) = &operands.meets {
+                src.extend([words.clone(), Src::Imm(*selector)]);
             }
             src.push(super::matrix::ALL);
             let dst = operands.d.get(registers).unwrap_or_default().to_vec();
@@ -229,6 +277,7 @@ impl<'a> Lower<'a, '_> {
             8 => Word::M16n8k8,
             16 => Word::M16n8k16,
             32 => Word::M16n8k32,
+            64 => Word::M16n8k64,
             _ => Word::M16n8k256,
         };
         let mut words = vec![Word::MmaAsync, Word::Sync, shape, Word::RowCol];
@@ -236,7 +285,9 @@ impl<'a> Lower<'a, '_> {
         if what.logic.is_some() {
             words.extend([Word::And, Word::Popc]);
         }
-        self.put_typed(of, Op::Mma, &words, [what.d, what.a, what.b, what.d], dst, src);
+        words.extend(what.sparse.then_some(Word::Sparse));
+        let op = if what.sparse { Op::MmaSparse } else { Op::Mma };
+        self.put_typed(of, op, &words, [what.d, what.a, what.b, what.d], dst, src);
     }
 
     /// What a descriptor says, for this lane.
@@ -252,15 +303,10 @@ impl<'a> Lower<'a, '_> {
         self.put(of, Op::Mov, &[], [Scalar::B64, Scalar::B32], dst, vec![descriptor.clone()]);
         let (low, high) = (Src::Reg(halves), Src::Reg(halves + 1));
         // Addresses and strides in units of 16 bytes.
-        let field = |this: &mut Self, from: &Src, shift: u64, mask: u64, up: u64| {
-            let v = this.u32s(of, Op::Shr, &[], from.clone(), shift)?;
-            let v = this.u32s(of, Op::And, &[], v, mask)?;
-            this.u32s(of, Op::Shl, &[], v, up)
-        };
-        let start = field(self, &low, 0, 0x3fff, 4)?;
-        let leading = field(self, &low, 16, 0x3fff, 4)?;
-        let stride = field(self, &high, 0, 0x3fff, 4)?;
-        let phase = field(self, &high, 17, 7, 7)?;
+        let start = self.field(of, &low, 0, 0x3fff, 4)?;
+        let leading = self.field(of, &low, 16, 0x3fff, 4)?;
+        let stride = self.field(of, &high, 0, 0x3fff, 4)?;
+        let phase = self.field(of, &high, 17, 7, 7)?;
         // 0: none; 1, 2, 3: 128, 64, 32 bytes side by side.
         let mode = self.u32s(of, Op::Shr, &[], high, 30)?;
         let log = self.make(of, Op::Sub, &[], Scalar::U32, vec![Src::Imm(4), mode.clone()])?;
@@ -268,7 +314,7 @@ impl<'a> Lower<'a, '_> {
         let pitch = self.make(of, Op::Shl, &[], Scalar::B32, vec![Src::Imm(16), log.clone()])?;
         let swizzle = self.u32s(of, Op::Add, &[], pitch.clone(), u64::from(u32::MAX - 15))?;
         let plain = self.register(Scalar::Pred, 1, of.pos)?;
-        let src = vec![mode, Src::Imm(0)];
+        let src = vec![mode.clone(), Src::Imm(0)];
         self.put(
             of,
             Op::Setp,
@@ -284,6 +330,17 @@ impl<'a> Lower<'a, '_> {
         let lane = self.lane(of)?;
         let row = self.u32s(of, Op::Shr, &[], lane.clone(), 2)?;
         let along = self.u32s(of, Op::And, &[], lane, 3)?;
+        // Rows of 32 bytes hold two units: the other two lie where the descriptor says, as they do without a swizzle.
+        let pair = match across {
+            true => {
+                let chunk = pick(self, leading.clone(), stride.clone())?;
+                self.u32s(of, Op::Shl, &[], chunk, 1)?
+            }
+            false => {
+                let (apart, near) = self.pairs(of, &leading, mode)?;
+                pick(self, apart, near)?
+            }
+        };
         let (chunk, group, far, places) = if across {
             let chunk = pick(self, leading.clone(), stride.clone())?;
             let far = pick(self, stride, leading)?;
@@ -305,16 +362,55 @@ impl<'a> Lower<'a, '_> {
             let place = self.make(of, Op::Mad, &[Word::Lo], Scalar::U32, src)?;
             (chunk, stride, Src::Imm(0), vec![place])
         };
-        Ok(Described { places, chunk, group, far, log: across.then_some(log), swizzle, phase })
+        Ok(Described {
+            places,
+            chunk,
+            pair,
+            group,
+            far,
+            log: across.then_some(log),
+            swizzle,
+            phase,
+        })
     }
 
-    /// A register of the fragment: of the group of eight rows, the first or second 16 bytes.
+    /// Bits of a descriptor, moved up to be bytes.
+    fn field(
+        &mut self,
+        of: &Draft,
+        from: &Src,
+        shift: u64,
+        mask: u64,
+        up: u64,
+    ) -> Result<Src, Error> {
+        let v = self.u32s(of, Op::Shr, &[], from.clone(), shift)?;
+        let v = self.u32s(of, Op::And, &[], v, mask)?;
+        self.u32s(of, Op::Shl, &[], v, up)
+    }
+
+    /// How far the third unit of a row is from the first: without a swizzle, and with one. Swizzled rows of 32 bytes hold two.
+    fn pairs(&mut self, of: &Draft, leading: &Src, mode: Src) -> Result<(Src, Src), Error> {
+        let short = self.u32s(of, Op::Shr, &[], mode.clone(), 1)?;
+        let short = self.make(of, Op::And, &[], Scalar::B32, vec![short, mode])?;
+        let mask = self.make(of, Op::Sub, &[], Scalar::U32, vec![Src::Imm(0), short])?;
+        let far = vec![leading.clone(), mask.clone()];
+        let far = self.make(of, Op::And, &[], Scalar::B32, far)?;
+        let side = self.make(of, Op::Not, &[], Scalar::B32, vec![mask])?;
+        let side = self.u32s(of, Op::And, &[], side, 32)?;
+        let swizzled = self.make(of, Op::Or, &[], Scalar::B32, vec![far, side])?;
+        Ok((self.u32s(of, Op::Shl, &[], leading.clone(), 1)?, swizzled))
+    }
+
+    /// A register of the fragment: of the group of eight rows, so many units of 16 bytes along.
     fn word(&mut self, of: &Draft, m: &Described, group: &Src, chunk: u64) -> Result<Src, Error> {
         let mut parts = Vec::new();
         for place in &m.places {
             let mut at = place.clone();
-            if chunk > 0 {
+            if chunk % 2 > 0 {
                 at = self.make(of, Op::Add, &[], Scalar::U32, vec![at, m.chunk.clone()])?;
+            }
+            if chunk > 1 {
+                at = self.make(of, Op::Add, &[], Scalar::U32, vec![at, m.pair.clone()])?;
             }
             let near = match &m.log {
                 None => group.clone(),
@@ -354,8 +450,10 @@ impl<'a> Lower<'a, '_> {
 /// A matrix in shared memory, in bytes: where a lane's elements of its first rows are, one by one where they do not follow each other.
 struct Described {
     places: Vec<Src>,
-    /// What the second half of the columns of a row is away.
+    /// What the second unit of 16 bytes of a row is away, and the fourth from the third.
     chunk: Src,
+    /// What the third is away.
+    pair: Src,
     /// What the next eight rows are away.
     group: Src,
     /// What the rows behind those are away that lie side by side, of which [`Described::log`] says how many.

@@ -6,7 +6,7 @@ use super::barrier_object;
 use super::bytes::word;
 use super::cluster;
 use super::fault::Cause;
-use super::tensor;
+use super::tensor_copy::{self, Place, Way};
 use crate::alu;
 use crate::sem::{AsyncOp, Asynchronous, MbarrierOp, Update};
 use crate::types::Space;
@@ -80,28 +80,9 @@ pub fn run<R: Reach>(what: &Asynchronous, operands: &[u64], reach: &mut R) -> Re
             reach.update(what.to, to, width, &mut |old| alu::atomic(update, old, value, 0))?;
             width.into()
         }
-        AsyncOp::Tensor { axes, load, multicast, combine } => {
-            let map = tensor::map(reach, operand(1))?;
-            let coordinates: Vec<i32> =
-                (0..axes).map(|n| operand(2 + usize::from(n)) as i32).collect();
-            if map.sizes.len() != coordinates.len() {
-                return Err(reach.fail(Cause::TensorMap { address: operand(1) }));
-            }
-            aligned(reach, to, TENSOR)?;
-            if !load {
-                return tensor::copy(reach, &map, &coordinates, to, tensor::Way::Store(combine));
-            }
-            let blocks = if multicast { operand(3 + usize::from(axes)) as u16 } else { 1 };
-            for rank in (0..16).filter(|rank| blocks >> rank & 1 != 0) {
-                let at = |address| match multicast {
-                    true => cluster::map(address, rank, reach.rank()),
-                    false => address,
-                };
-                let (to, object) = (at(to), what.barrier.map(|n| at(operand(n.into()))));
-                tensor::copy(reach, &map, &coordinates, to, tensor::Way::Load)?;
-                tell(reach, what.to, object, map.bytes())?;
-            }
-            return Ok(());
+        AsyncOp::Tensor { .. } => return boxes(what, operands, reach),
+        AsyncOp::Replace(field) => {
+            return tensor_copy::replace(reach, (what.to, to), field, operand(1));
         }
         AsyncOp::Copy { from, multicast, combine } => {
             let size = operand(2) & u64::from(u32::MAX);
@@ -122,6 +103,42 @@ pub fn run<R: Reach>(what: &Asynchronous, operands: &[u64], reach: &mut R) -> Re
         }
     };
     tell(reach, what.to, what.barrier.map(|n| operand(n.into())), bytes)
+}
+
+/// A box of a tensor.
+fn boxes<R: Reach>(what: &Asynchronous, operands: &[u64], reach: &mut R) -> Result<(), R::Error> {
+    let AsyncOp::Tensor { axes, columns, load, multicast, combine } = what.op else {
+        return Ok(());
+    };
+    let operand = |n: usize| operands.get(n).copied().unwrap_or(0);
+    let to = operand(0);
+    let map = tensor_copy::map(reach, operand(1))?;
+    let coordinates: Vec<i32> = (0..axes).map(|n| operand(2 + usize::from(n)) as i32).collect();
+    let row = map.count(0) * u64::from(map.element.bytes());
+    // Rows narrower than the swizzle are not there.
+    let wide = map.swizzle == 0 || row == u64::from(map.swizzle);
+    let fits = map.columns.is_some() == columns && row.is_multiple_of(BULK) && wide;
+    if map.sizes.len() != coordinates.len() || !fits {
+        return Err(reach.fail(Cause::TensorMap { address: operand(1) }));
+    }
+    aligned(reach, to, TENSOR)?;
+    let behind = 3 + usize::from(axes);
+    let offsets = (load && columns).then(|| operand(behind));
+    let place = Place { coordinates, offsets };
+    if !load {
+        return tensor_copy::copy(reach, &map, &place, to, Way::Store(combine));
+    }
+    let blocks = if multicast { operand(behind + usize::from(columns)) as u16 } else { 1 };
+    for rank in (0..16).filter(|rank| blocks >> rank & 1 != 0) {
+        let at = |address| match multicast {
+            true => cluster::map(address, rank, reach.rank()),
+            false => address,
+        };
+        let (to, object) = (at(to), what.barrier.map(|n| at(operand(n.into()))));
+        tensor_copy::copy(reach, &map, &place, to, Way::Load)?;
+        tell(reach, what.to, object, map.bytes())?;
+    }
+    Ok(())
 }
 
 fn aligned<R: Reach>(reach: &R, address: u64, bytes: u64) -> Result<(), R::Error> {

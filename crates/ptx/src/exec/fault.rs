@@ -222,7 +222,7 @@ impl fmt::Display for Cause {
             Cause::TensorMap { address } => {
                 write!(
                     f,
-                    "no tensor map is at {address:#x}, expected one that cuTensorMapEncodeTiled made"
+                    "no tensor map is at {address:#x}, expected one that cuTensorMapEncodeTiled or cuTensorMapEncodeIm2col made, for this instruction"
                 )
             }
             Cause::TensorReduction { element } => {

@@ -29,6 +29,7 @@ pub use printf::format as printf;
 pub mod runtime;
 pub mod schedule;
 pub mod tensor;
+pub mod tensor_copy;
 pub mod watch;
 
 pub use address::{

@@ -7,7 +7,7 @@
 use super::atomic::{self, Update};
 use super::memory;
 use super::reader::{Context, Reader, Unsupported};
-use super::tensor::Combine;
+use super::tensor::{Combine, Field};
 use crate::table::{Op, Word};
 use crate::types::{Kind, Scalar, Space};
 
@@ -45,10 +45,13 @@ pub enum AsyncOp {
         combine: Option<Update>,
     },
     /// A box of a tensor is copied between it and shared memory, operand 0. Operand 1 is the address of the tensor map,
-    /// then comes a coordinate for each axis; where it is a load the barrier object, and a mask of blocks behind that.
+    /// then comes a coordinate for each axis; where it is a load the barrier object; of columns what is added to each pixel's
+    /// coordinates, in 16 bits each; and a mask of blocks behind that.
     Tensor {
         /// Axes of the tensor.
         axes: u8,
+        /// Pixels that follow each other (`im2col`); else a tile.
+        columns: bool,
         /// Into shared memory; else out of it.
         load: bool,
         /// To all blocks of the cluster of which the mask has a bit, at the same place in each.
@@ -56,6 +59,8 @@ pub enum AsyncOp {
         /// How elements are combined with what is there.
         combine: Option<Combine>,
     },
+    /// A field of the tensor map at operand 0 becomes operand 1.
+    Replace(Field),
 }
 
 /// Operands: for stores and reductions the address, values, the barrier; for copies to, from, the number of bytes, the

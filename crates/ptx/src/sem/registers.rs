@@ -106,6 +106,7 @@ impl Operation {
                 AsyncOp::Store { element, .. } => element,
                 AsyncOp::Reduce(update) => update.ty(),
                 AsyncOp::Copy { combine: Some(update), .. } => update.ty(),
+                AsyncOp::Replace(_) => Scalar::B64,
                 AsyncOp::Copy { combine: None, .. } | AsyncOp::Tensor { .. } => Scalar::B32,
             },
             Operation::ClusterAddress(c) => c.ty,

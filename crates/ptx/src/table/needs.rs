@@ -199,6 +199,8 @@ const LINES: &[Line] = &[
     ("movmatrix", "", (7, 8), 75),
     ("stmatrix", "", (7, 8), 90),
     ("wgmma", "", (8, 0), 90),
+    ("wgmma", "sp", (8, 2), 90),
+    ("tensormap", "", (8, 3), 90),
     ("mma", "", (6, 4), 70),
     ("mma", "!m8n8k4", (6, 5), 75),
     ("mma", "m16n8k4|m16n8k16|m16n8k32|m16n8k64|m16n8k128|m16n8k256", (7, 0), 80),
@@ -246,6 +248,7 @@ const SPECIFIC: &[Specific] = &[
     ("redux", "0:f32", &[100, 103], ".target sm_100a, sm_100f, sm_103a or sm_103f"),
     ("setmaxnreg", "", &[], "a .target such as sm_90a or sm_100f"),
     ("wgmma", "", &[90], ".target sm_90a"),
+    ("tensormap", "replace", &[], "a .target such as sm_90a or sm_100f"),
 ];
 
 /// A device that a text is for.

@@ -331,7 +331,6 @@ pub(super) const REFUSED: &[(&str, &str, &str)] = &[
     ("ldmatrix", "m16n16", "a matrix instruction of Blackwell"),
     ("stmatrix", "b8", "a matrix instruction of Blackwell"),
     ("tcgen05", "", "a matrix instruction of Blackwell"),
-    ("tensormap", "", "a tensor map access"),
     ("multimem", "", "an access to several devices at once"),
     ("clusterlaunchcontrol", "", "a cluster launch"),
     ("alloca", "", "a dynamic stack allocation"),

@@ -6,6 +6,10 @@
 
 use std::fmt::Write;
 
+#[path = "warpgroup_sparse.rs"]
+mod sparse;
+pub use sparse::sparse;
+
 /// For each form, four cases: registers of the first factor by number and thread, columns of the second one by one, the summand,
 /// and the result that an H200 gave.
 const RECORDED: &[u8] = include_bytes!("warpgroup.bin");
@@ -66,7 +70,12 @@ impl Matrix {
                 + (column / 8) * near
                 + row % unit * self.element
         } else {
-            let chunk = column / unit * if plain { self.leading } else { 16 };
+            let chunk = match column / unit {
+                chunk if plain => chunk * self.leading,
+                // What a swizzled row has no room for lies apart.
+                chunk if side == 2 => chunk / 2 * self.leading + chunk % 2 * 16,
+                chunk => chunk * 16,
+            };
             (row / 8) * self.stride + row % 8 * self.width + chunk + column % unit * self.element
         };
         let at = self.start + linear;

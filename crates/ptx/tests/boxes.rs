@@ -1,0 +1,159 @@
+//! Boxes of tensors: columns of pixels, and maps that kernels change.
+//!
+//! Owns kernels and what is expected, by the layouts of the PTX ISA ("Im2col mode", "tensormap.replace"). Must not know how maps are
+//! kept.
+
+mod common;
+
+use common::device::Device;
+use cushim_ptx::exec::tensor::{Corners, TensorMap};
+use cushim_ptx::types::Scalar;
+
+/// Words of shared memory that a kernel gives back.
+const WORDS: usize = 512;
+
+/// A kernel that does something to a map, copies by it, and gives what came; %r1 is shared memory, %rd1 the map.
+fn text(before: &str, copy: &str, bytes: usize) -> String {
+    format!(
+        ".version 8.7\n.target sm_90a\n.address_size 64
+.visible .entry k(.param .u64 map0, .param .u64 out0, .param .u64 other0) {{
+.shared .align 1024 .b8 room[{}];
+.shared .align 128 .b8 own[128];
+.shared .align 8 .b64 object;
+.reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .b16 %h<4>; .reg .pred %p;
+ld.param.u64 %rd1, [map0]; ld.param.u64 %rd2, [out0]; ld.param.u64 %rd5, [other0];
+mov.u32 %r1, room; mov.u32 %r2, object; mov.u32 %r7, own;
+mbarrier.init.shared::cta.b64 [%r2], 1;
+{before}
+mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], {bytes};
+{copy}
+WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p, [%r2], 0; @!%p bra WAIT;
+mov.u32 %r3, 0;
+COPY: add.u32 %r4, %r1, %r3; ld.shared.b32 %r5, [%r4];
+cvt.u64.u32 %rd3, %r3; add.u64 %rd4, %rd2, %rd3; st.global.b32 [%rd4], %r5;
+add.u32 %r3, %r3, 4; setp.lt.u32 %p, %r3, {}; @%p bra COPY;
+ret; }}
+",
+        4 * WORDS,
+        4 * WORDS
+    )
+}
+
+/// What a kernel gives, of a tensor of words that count from 1.
+fn given(text: &str, map: impl Fn(u64) -> TensorMap) -> Result<Vec<u32>, String> {
+    let device = Device::new(text);
+    let words: Vec<u32> = (1..=4096).collect();
+    let tensor = device.upload(&words, |n| n.to_le_bytes());
+    let map = device.upload(&map(tensor).to_bytes(), |b| [*b]);
+    let out = device.alloc(4 * WORDS as u64);
+    device.launch("k", 1, 1, &[map, out, tensor + 1024]).map_err(|e| e.to_string())?;
+    Ok(device.u32s(out, WORDS))
+}
+
+fn images(address: u64, steps: u32, corners: Corners) -> TensorMap {
+    TensorMap {
+        address,
+        element: Scalar::U32,
+        sizes: vec![8, 9, 6, 3],
+        strides: vec![32, 288, 1728],
+        boxes: vec![4, 30, 1, 1],
+        steps: vec![1, steps, steps, 1],
+        swizzle: 0,
+        columns: Some(corners),
+    }
+}
+
+const LOAD: &str = "mov.b16 %h1, 2;
+cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [%r1], [%rd1, {6, -1, 3, 1}], [%r2], {%h1, 1};";
+
+#[test]
+fn pixels_follow_each_other_within_their_box() {
+    for steps in 1..=3 {
+        let corners = Corners { lower: [-1, 0, 0], upper: [-2, -1, 0] };
+        let found = given(&text("", LOAD, 480), |at| images(at, steps, corners)).unwrap();
+        // Every pixel of the box, image by image, from the first on.
+        let step = steps as usize;
+        let places = (1..9i64).flat_map(|n| {
+            let rows = (if n == 1 { 3 } else { 0 }..5i64).step_by(step);
+            rows.flat_map(move |h| (-1..7i64).step_by(step).map(move |w| (w + 2, h + 1, n)))
+        });
+        let expected = places.take(30).flat_map(|(w, h, n)| {
+            (6..10i64).map(move |c| {
+                let inside = c < 8 && (0..9).contains(&w) && (0..6).contains(&h) && n < 3;
+                if inside { (1 + c + 8 * w + 72 * h + 432 * n) as u32 } else { 0 }
+            })
+        });
+        let expected: Vec<u32> = expected.collect();
+        assert_eq!(expected.len(), 120);
+        assert_eq!(found[..120], expected, "every {steps}");
+        assert_eq!(found[120..], [0; WORDS - 120]);
+    }
+}
+
+#[test]
+fn maps_are_of_one_kind() {
+    let corners = Corners { lower: [0; 3], upper: [0; 3] };
+    let why =
+        given(&text("", LOAD, 480), |at| TensorMap { columns: None, ..images(at, 1, corners) });
+    assert!(why.unwrap_err().contains("no tensor map"));
+    let tile = "cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r1], [%rd1, {0, 0, 0, 0}], [%r2];";
+    let why = given(&text("", tile, 480), |at| images(at, 1, corners));
+    assert!(why.unwrap_err().contains("no tensor map"));
+}
+
+#[test]
+fn kernels_replace_fields_of_maps() {
+    let tile = "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r1], [%rd1, {2, 1}], [%r2];";
+    let plain = |address| TensorMap {
+        address,
+        element: Scalar::U32,
+        sizes: vec![64],
+        strides: vec![],
+        boxes: vec![8],
+        steps: vec![1],
+        swizzle: 0,
+        columns: None,
+    };
+    let replace = |space: &str, at: &str| {
+        let field = |name: &str, wide: u32, operands: &str| {
+            format!("tensormap.replace.tile.{name}{space}.b1024.b{wide} [{at}], {operands};\n")
+        };
+        field("global_address", 64, "%rd5")
+            + &field("rank", 32, "1")
+            + &field("global_dim", 32, "0, 5")
+            + &field("global_dim", 32, "1, 4")
+            + &field("global_stride", 64, "0, 128")
+            + &field("box_dim", 32, "0, 4")
+            + &field("box_dim", 32, "1, 8")
+            + &field("element_stride", 32, "1, 2")
+            + &field("elemtype", 32, "3")
+            + &field("swizzle_mode", 32, "0")
+            + &field("interleave_layout", 32, "0")
+            + &field("fill_mode", 32, "0")
+    };
+    // Through shared memory, word by word, and back.
+    let mut copied = String::new();
+    for at in (0..128).step_by(8) {
+        copied += &format!("ld.global.b64 %rd6, [%rd1+{at}]; st.shared.b64 [%r7+{at}], %rd6;\n");
+    }
+    copied += &replace(".shared::cta", "%r7");
+    copied += "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [%rd1], [%r7], 128;
+fence.proxy.tensormap::generic.acquire.gpu [%rd1], 128;\n";
+    let mut expected = vec![0; WORDS];
+    for (row, h) in (1..8).step_by(2).enumerate() {
+        for (column, w) in (2..6).enumerate() {
+            if w < 5 && h < 4 {
+                expected[4 * row + column] = 1 + 256 + w + 32 * h;
+            }
+        }
+    }
+    for before in [replace(".global", "%rd1"), replace("", "%rd1"), copied] {
+        assert_eq!(given(&text(&before, tile, 64), plain).unwrap(), expected, "{before}");
+    }
+    // What is not there makes no map.
+    for wrong in ["fill_mode.global.b1024.b32 [%rd1], 1", "elemtype.global.b1024.b32 [%rd1], 11"] {
+        let before = format!("tensormap.replace.tile.{wrong};");
+        let why = given(&text(&before, tile, 64), plain).unwrap_err();
+        assert!(why.contains("no tensor map"), "{why}");
+    }
+}
