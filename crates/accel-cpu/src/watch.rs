@@ -99,6 +99,7 @@ pub fn watch(memory: &Memory, dispatch: &Dispatch) -> Option<Looks> {
         module: code.module.clone(),
         kernel,
         block: dispatch.block,
+        dynamic_shared: dispatch.dynamic_shared,
         cluster: sides.iter().product(),
         trail: dispatch.trail.clone(),
         stream: dispatch.stream,

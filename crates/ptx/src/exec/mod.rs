@@ -29,6 +29,7 @@ pub use printf::format as printf;
 pub mod runtime;
 pub mod schedule;
 pub mod tensor;
+mod variable;
 pub mod watch;
 
 pub use address::{
@@ -46,4 +47,5 @@ pub use layout::{initial_bytes, shared_layout, shared_size};
 pub use memory::{BadAddress, Memory};
 pub use plain::PlainMemory;
 pub use runtime::RuntimeCall;
+pub use variable::{Variable, beside};
 pub use watch::{BlockWatch, Marks, Ran, Touch, Watch};
