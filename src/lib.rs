@@ -8,6 +8,7 @@
 //! - [`loader`]: `dlsym`, `dlvsym`, `dlopen`;
 //! - [`inject`]: what the driver and NVTX call where they were told to (`CUDA_INJECTION64_PATH`,
 //!   `NVTX_INJECTION64_PATH`);
+//! - [`counted`]: what the backend `cpu` tells of launches that it counts;
 //! - [`sanitizer`]: what AddressSanitizer asks.
 //!
 //! What the library needs of the C library without anybody noticing is its own (`cushim_apart`): memory, system calls.
@@ -23,6 +24,7 @@
 
 #[macro_use]
 mod hook;
+mod counted;
 mod driver;
 mod exports;
 mod hip;

@@ -24,6 +24,7 @@ mod driver_queries;
 pub mod offload;
 #[macro_use]
 pub mod hip;
+pub mod counted;
 pub mod errors;
 pub mod index;
 pub mod named;

@@ -169,7 +169,9 @@ impl CpuCode {
             if there(g, image).is_none() {
                 let bytes = exec::initial_bytes(&self.module, n as u32, &self.globals);
                 if let Some(checker) = &self.memory.checker {
-                    checker.allocated(*at, g.size, Kind::Variable(named(&g.name)));
+                    let (symbol, constant) = (g.name.clone(), g.space == Space::Const);
+                    let kind = Kind::Variable(cushim_check::Module { symbol, constant });
+                    checker.allocated(*at, g.size, kind);
                     self.checked.push(*at);
                 }
                 self.memory.store(*at, &bytes).map_err(|_| Failure::InvalidAddress(*at))?;

@@ -245,7 +245,7 @@ fn part<'h>(
             job.stop();
             Ok(())
         }
-        Err(fault) => Err(fault::failure(&fault, memory)),
+        Err(fault) => Err(fault::failure(&fault, &launch, memory)),
         Ok(()) => Ok(()),
     }
 }

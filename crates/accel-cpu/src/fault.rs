@@ -3,8 +3,9 @@
 //! Owns the names in it, as C++ has them with the symbol behind, and what memory is near an address that is wrong.
 //! Must not know: how kernels run.
 
+use cushim_check::variable;
 pub use cushim_names::in_source as named;
-use cushim_ptx::exec::{Cause, Fault};
+use cushim_ptx::exec::{Cause, Fault, Launch, beside};
 
 use super::memory::Memory;
 use cushim_accel::Failure;
@@ -12,10 +13,14 @@ use cushim_accel::Failure;
 /// Below this no allocation ever is: an address there was a null pointer.
 const NULL: u64 = 1 << 16;
 
-/// A fault by CUDA's error codes.
-pub fn failure(fault: &Fault, memory: &Memory) -> Failure {
+/// A fault of a launch by CUDA's error codes.
+pub fn failure(fault: &Fault, launch: &Launch<'_>, memory: &Memory) -> Failure {
     let near = match *fault.cause {
         Cause::Address { address, bytes, space: "global" } => near(memory, address, bytes.into()),
+        Cause::Address { address, bytes, .. } => {
+            let of = fault.variable(launch.module, launch.dynamic_shared);
+            of.map(|of| variable::near(&of, (address, bytes.into())))
+        }
         _ => None,
     };
     let text = fault.message(&named, near.as_deref());
@@ -36,17 +41,11 @@ fn near(memory: &Memory, address: u64, bytes: u64) -> Option<String> {
         return None;
     }
     if let Some(checker) = &memory.checker {
-        return checker.near(address, bytes).map(|(text, _)| text);
+        return checker.near(address, bytes).map(|near| near.text);
     }
     let (at, size) = memory.arena.nearest(address, bytes)?;
-    let end = at.saturating_add(size);
     let whole = format!("an allocation of {size} bytes at {at:#x}");
-    Some(match (address.checked_sub(end), at.checked_sub(address.saturating_add(bytes))) {
-        (Some(0), _) => format!("right after {whole}"),
-        (Some(gap), _) => format!("{gap} bytes after {whole}"),
-        (_, Some(gap)) => format!("{gap} bytes before {whole}"),
-        _ => format!("across a bound of {whole}"),
-    })
+    Some(beside((address, bytes), (at, size), &whole))
 }
 
 #[cfg(test)]

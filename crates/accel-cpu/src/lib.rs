@@ -96,6 +96,9 @@ fn profiler() -> Option<Arc<Profiler>> {
     if profiler.is_none() {
         cushim_accel::say("nothing is counted: the profile's file cannot be written");
     }
+    if profiler.as_ref().is_some_and(Profiler::is_traced) {
+        cushim_accel::calls::number_with(cushim_profile::traced::call);
+    }
     profiler.map(Arc::new)
 }
 

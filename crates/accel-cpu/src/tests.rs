@@ -69,6 +69,7 @@ fn run(
         dynamic_shared: 0,
         arguments: bytes.into(),
         cooperative,
+        call: 0,
         trail: None,
         stream: None,
         graph: None,

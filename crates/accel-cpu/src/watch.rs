@@ -11,6 +11,7 @@ use cushim_ptx::exec::{Fault, Watch};
 use cushim_ptx_jit::Checked;
 
 use super::code::CpuCode;
+use super::host::clock;
 use super::memory::Memory;
 
 /// What compiled code is to show.
@@ -55,7 +56,7 @@ impl Looks {
     pub fn finish(&self) {
         match self {
             Looks::Checks(_) => {}
-            Looks::Counts(profile) => profile.0.finish(),
+            Looks::Counts(profile) => profile.0.finish(clock(libc::CLOCK_MONOTONIC)),
         }
     }
 
@@ -81,6 +82,12 @@ pub fn count(profiler: &Arc<Profiler>, dispatch: &Dispatch) -> Option<Looks> {
         grid: dispatch.grid,
         block: dispatch.block,
         dynamic_shared: dispatch.dynamic_shared,
+        call: dispatch.call,
+        // Only the driver gives a launch a name of its own.
+        inner: dispatch.tag == 0,
+        device: code.device,
+        stream: dispatch.stream.map_or(0, |(stream, _)| stream),
+        start_ns: clock(libc::CLOCK_MONOTONIC),
     };
     let launch = || cushim_profile::CountedLaunch::new(profiler.clone(), of);
     profiler.counts(name).then(|| Looks::Counts(Profile(Arc::new(launch()))))
@@ -99,6 +106,7 @@ pub fn watch(memory: &Memory, dispatch: &Dispatch) -> Option<Looks> {
         module: code.module.clone(),
         kernel,
         block: dispatch.block,
+        dynamic_shared: dispatch.dynamic_shared,
         cluster: sides.iter().product(),
         trail: dispatch.trail.clone(),
         stream: dispatch.stream,

@@ -218,6 +218,7 @@ mod tests {
             dynamic_shared: 100,
             arguments: [7; 12].into(),
             cooperative: false,
+            call: 0,
             trail: None,
             stream: None,
             graph: None,

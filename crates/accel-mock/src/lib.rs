@@ -190,6 +190,7 @@ mod tests {
                 dynamic_shared: 0,
                 arguments: arguments.into(),
                 cooperative: false,
+                call: 0,
                 trail: None,
                 stream: None,
                 graph: None,

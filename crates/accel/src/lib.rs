@@ -6,6 +6,7 @@
 //! graphs, sticky errors) is the driver's. Must not know: CUDA's handles and functions.
 
 pub mod cache;
+pub mod calls;
 mod checks;
 mod failure;
 pub mod file;
@@ -232,6 +233,8 @@ pub struct Dispatch {
     pub arguments: Box<[u8]>,
     /// All blocks must be able to wait for each other.
     pub cooperative: bool,
+    /// The recorded call of the program that asked for it ([`calls::number`]), 0 for none.
+    pub call: u64,
     /// Where the program launched it, if somebody wants to know.
     pub trail: Option<Trail>,
     /// The stream that it is in, and how often the program had done something by then that may order streams; `None` where

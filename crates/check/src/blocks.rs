@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use cushim_accel::Trail;
+use cushim_names::in_source;
 
 /// What an allocation is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,7 +22,16 @@ pub enum Kind {
     /// Where a kernel puts the arguments of a launch of its own.
     Arguments,
     /// A variable of a module.
-    Variable(String),
+    Variable(Module),
+}
+
+/// A variable of a module.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Module {
+    /// Its symbol.
+    pub symbol: String,
+    /// Kernels cannot write it.
+    pub constant: bool,
 }
 
 impl Kind {
@@ -43,7 +53,7 @@ impl Kind {
             Kind::Managed => "managed memory".into(),
             Kind::Heap => "memory from malloc in a kernel".into(),
             Kind::Arguments => "arguments of a launch by a kernel".into(),
-            Kind::Variable(name) => format!("variable {name}"),
+            Kind::Variable(of) => format!("variable {}", in_source(&of.symbol)),
         }
     }
 }

@@ -15,14 +15,14 @@ impl Checker {
     /// A finding of a call that this thread makes.
     fn tell_call(&self, tool: Tool, kind: &'static str, message: String, near: Option<(u64, u64)>) {
         let mut trails = vec![("called".to_owned(), Some(trail::here()))];
-        let near = near.and_then(|(address, bytes)| self.near(address, bytes));
-        trails.extend(near.into_iter().flat_map(|(_, trails)| trails));
-        self.tell(&Finding { tool, kind, message, at: None, trails });
+        let near = near.and_then(|(address, bytes)| self.near(address, bytes)).unwrap_or_default();
+        trails.extend(near.trails);
+        self.tell(&Finding { tool, kind, message, at: None, variable: near.variable, trails });
     }
 
     /// A copy to memory of the program read what nobody wrote.
     pub fn copy_of_unwritten(&self, from: u64, bytes: u64, first: u64) {
-        let near = self.near(first, 1).map_or(String::new(), |(text, _)| format!(", {text}"));
+        let near = self.near(first, 1).map_or(String::new(), |near| format!(", {}", near.text));
         let message = format!(
             "a copy of {bytes} bytes from {from:#x} reads memory that nobody wrote: the byte at {first:#x}{near}"
         );

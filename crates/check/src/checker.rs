@@ -11,13 +11,15 @@ use std::thread::ThreadId;
 
 use cushim_accel::Trail;
 use cushim_accel::locks::lock;
+use cushim_ptx::exec::beside;
 
 use super::bits::Bits;
-use super::blocks::{Block, Blocks, Kind, Place, red_zone};
+use super::blocks::{Block, Blocks, Kind, red_zone};
 use super::finding::{Finding, Findings, Trails};
 use super::options::{Options, Tool, names_kernel};
 use super::race::Races;
 use super::trail;
+use super::variable::Variable;
 
 /// Whether bytes lie in memory that is there and that nobody has told of.
 pub type Elsewhere = Box<dyn Fn(u64, u64) -> bool + Send + Sync>;
@@ -31,6 +33,17 @@ struct Pending {
     name: String,
     by: Trail,
     count: u64,
+}
+
+/// What an address is near to.
+#[derive(Debug, Clone, Default)]
+pub struct Near {
+    /// In words.
+    pub text: String,
+    /// Who allocated and freed it.
+    pub trails: Trails,
+    /// The variable that it is, if it is one.
+    pub variable: Option<Variable>,
 }
 
 /// What is known.
@@ -229,23 +242,16 @@ impl Checker {
         lock(&self.blocks).nearest(address, bytes).map_or(0, |(at, ..)| at)
     }
 
-    /// The allocation nearest to an address in words, and who allocated and freed it.
-    pub fn near(&self, address: u64, bytes: u64) -> Option<(String, Trails)> {
+    /// The allocation nearest to an address.
+    pub fn near(&self, address: u64, bytes: u64) -> Option<Near> {
         let blocks = lock(&self.blocks);
-        let (at, block, place) = blocks.nearest(address, bytes)?;
+        let (at, block, _) = blocks.nearest(address, bytes)?;
         let whole = format!("{} of {} bytes at {at:#x}", block.kind.words(), block.bytes);
         let of = match block.freed {
             Some(_) => format!("{whole}, which was freed"),
             None => whole,
         };
-        let text = match place {
-            Place::Inside => format!("{} bytes into {of}", address - at),
-            Place::Across => format!("across a bound of {of}"),
-            Place::Behind(0) => format!("right after {of}"),
-            Place::Behind(by) => format!("{by} bytes after {of}"),
-            Place::Before(0) => format!("right before {of}"),
-            Place::Before(by) => format!("{by} bytes before {of}"),
-        };
+        let text = beside((address, bytes), (at, block.bytes), &of);
         let mut trails = Vec::new();
         if let Some(made) = &block.made {
             trails.push(("allocated".to_owned(), Some(made.clone())));
@@ -253,7 +259,16 @@ impl Checker {
         if let Some(Some(freed)) = &block.freed {
             trails.push(("freed".to_owned(), Some(freed.clone())));
         }
-        Some((text, trails))
+        let variable = match &block.kind {
+            Kind::Variable(of) => Some(Variable {
+                symbol: of.symbol.clone(),
+                space: if of.constant { "const" } else { "global" },
+                offset: address.wrapping_sub(at) as i64,
+                bytes: block.bytes,
+            }),
+            _ => None,
+        };
+        Some(Near { text, trails, variable })
     }
 
     /// A call of this thread failed.
@@ -308,7 +323,8 @@ impl Checker {
                 _ => format!("{bytes} bytes of {what} in {count} allocations are never freed"),
             };
             let trails = vec![("allocated".to_owned(), block.made)];
-            self.tell(&Finding { tool: Tool::Leak, kind: "leak", message, at: None, trails });
+            let (tool, kind) = (Tool::Leak, "leak");
+            self.tell(&Finding { tool, kind, message, at: None, variable: None, trails });
         }
     }
 }
@@ -323,5 +339,6 @@ fn unseen(Pending { name, by, count }: Pending) -> Finding {
     let message =
         format!("{call} failed with {name}, and the program never asked for the error{more}");
     let trails = vec![("called".to_owned(), Some(by))];
-    Finding { tool: Tool::Api, kind: "error not looked at", message, at: None, trails }
+    let (tool, kind) = (Tool::Api, "error not looked at");
+    Finding { tool, kind, message, at: None, variable: None, trails }
 }

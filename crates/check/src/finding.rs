@@ -18,6 +18,7 @@ use cushim_ptx::exec::Spot;
 use super::json::{Object, list};
 use super::options::Tool;
 use super::trail;
+use super::variable::Variable;
 
 /// Stacks of the program, and what was done there.
 pub type Trails = Vec<(String, Option<Trail>)>;
@@ -33,6 +34,8 @@ pub struct Finding {
     pub message: String,
     /// In which kernel.
     pub at: Option<At>,
+    /// The variable that it is about.
+    pub variable: Option<Variable>,
     /// More places: what each is, and the stack.
     pub trails: Trails,
 }
@@ -99,6 +102,9 @@ impl Finding {
                     line = line.text("file", &source.file).raw("line", source.line);
                 }
             }
+        }
+        if let Some(variable) = &self.variable {
+            line = line.raw("variable", variable.json());
         }
         let trails = self.trails.iter().map(|(what, trail)| {
             let frames = trail.as_ref().map(trail::frames).unwrap_or_default();
@@ -181,7 +187,8 @@ mod tests {
             At { kernel: "_Z3addv".into(), block: [1, 0, 0], thread: [thread, 0, 0], spot: None };
         let trails = vec![("launched".into(), None)];
         let message = "a \"thing\"".into();
-        Finding { tool: Tool::Memory, kind: "kind", message, at: Some(at), trails }
+        let variable = Some(Variable { symbol: "v".into(), space: "shared", offset: -4, bytes: 8 });
+        Finding { tool: Tool::Memory, kind: "kind", message, at: Some(at), variable, trails }
     }
 
     #[test]
@@ -201,6 +208,7 @@ mod tests {
         let start = format!("{{\"pid\":{pid},\"key\":\"memory kind _Z3addv \",");
         let rest = "\"tool\":\"memory\",\"kind\":\"kind\",\"message\":\"a \\\"thing\\\"\",\
                     \"kernel\":\"add()\",\"symbol\":\"_Z3addv\",\"block\":[1,0,0],\"thread\":[0,0,0],\
+                    \"variable\":{\"name\":\"v\",\"symbol\":\"v\",\"space\":\"shared\",\"offset\":-4,\"bytes\":8},\
                     \"trails\":[{\"what\":\"launched\",\"frames\":[]}]}";
         assert_eq!(lines[1], format!("{start}{rest}"));
         assert_eq!(lines[2], format!("{start}\"count\":3}}"));

@@ -5,7 +5,12 @@
 use std::sync::Arc;
 
 use cushim_accel::Trail;
+use cushim_ptx::exec::Fault;
 use cushim_ptx::ir::Module;
+use cushim_ptx::types::Space;
+
+use super::checker::Near;
+use super::variable::{Variable, near};
 
 /// A kernel's launch.
 pub struct Launched {
@@ -15,6 +20,8 @@ pub struct Launched {
     pub kernel: u32,
     /// Threads of a block in x, y, z.
     pub block: [u32; 3],
+    /// Shared memory that the launch asked for, in bytes.
+    pub dynamic_shared: u32,
     /// Blocks of a cluster.
     pub cluster: u64,
     /// Where the program launched it.
@@ -30,6 +37,13 @@ impl Launched {
             (Some((own, ordered)), Some((stream, then))) => own != stream && ordered == then,
             _ => false,
         }
+    }
+
+    /// The variable of the block's or the thread's own memory that an access where `fault` is belongs to.
+    pub(super) fn near(&self, fault: &Fault, space: Space, access: (u64, u64)) -> Option<Near> {
+        let of = fault.variable_at(&self.module, self.dynamic_shared, space, access)?;
+        let variable = Some(Variable::own(&of, access.0));
+        Some(Near { text: near(&of, access), trails: Vec::new(), variable })
     }
 
     /// The thread of a lane in its block.

@@ -2,7 +2,7 @@
 //!
 //! Owns what is remembered of memory, blocks and calls, the rules, and the findings. Each of its parts knows one thing:
 //! [`options`] what is looked for, [`bits`] a bit for each byte of device memory, [`blocks`] allocations, [`checker`] the
-//! rules about memory, [`calls`] what driver and runtime tell, [`look`] what kernels do, [`race`] what their threads do to each other, [`trail`] places in the program, [`python`] those in Python code,
+//! rules about memory, [`calls`] what driver and runtime tell, [`look`] what kernels do, [`race`] what their threads do to each other, [`trail`] places in the program, [`variable`] variables, [`python`] those in Python code,
 //! [`finding`] what is told, [`json`] its form. Must not know how kernels run, or where memory comes from: engines show what
 //! they do ([`cushim_ptx::exec::Watch`]), and whoever owns memory says what it gives and takes back.
 
@@ -18,8 +18,9 @@ pub mod options;
 mod python;
 pub mod race;
 pub mod trail;
+pub mod variable;
 
-pub use blocks::Kind;
+pub use blocks::{Kind, Module};
 pub use checker::{Checker, Verdict};
 pub use launched::Launched;
 pub use look::{CheckedLaunch, Looks};

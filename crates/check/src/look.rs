@@ -16,6 +16,7 @@ use super::finding::{At, Finding, Trails};
 use super::launched::Launched;
 use super::options::Tool;
 use super::race::block as threads;
+use super::variable::Variable;
 
 /// A launch that is looked at.
 pub struct CheckedLaunch {
@@ -80,15 +81,22 @@ impl CheckedLaunch {
             _ => return None,
         };
         let near = match *fault.cause {
-            Cause::Address { address, bytes, space: "global" } => {
-                self.checker.near(address, bytes.into())
+            Cause::Address { address, bytes, space } => {
+                let access = (address, bytes.into());
+                match space {
+                    "global" => self.checker.near(address, bytes.into()),
+                    "shared" => self.near(fault, Space::Shared, access),
+                    "local" => self.near(fault, Space::Local, access),
+                    _ => None,
+                }
             }
             _ => None,
         };
-        let freed = near.as_ref().is_some_and(|(text, _)| text.ends_with("which was freed"));
+        let freed = near.as_ref().is_some_and(|near| near.text.ends_with("which was freed"));
         let kind = if freed && kind == "out of bounds" { "use after free" } else { kind };
-        let message = fault.what(near.as_ref().map(|(text, _)| text.as_str()));
-        self.tell(tool, kind, message, fault, near.map(|(_, trails)| trails).unwrap_or_default());
+        let message = fault.what(near.as_ref().map(|near| near.text.as_str()));
+        let near = near.unwrap_or_default();
+        self.tell(tool, kind, message, fault, (near.variable, near.trails));
         Some(tool)
     }
 
@@ -98,7 +106,7 @@ impl CheckedLaunch {
         kind: &'static str,
         message: String,
         fault: &Fault,
-        mut trails: Trails,
+        (variable, mut trails): (Option<Variable>, Trails),
     ) {
         if !self.reported {
             return;
@@ -112,7 +120,7 @@ impl CheckedLaunch {
             thread: fault.thread,
             spot: fault.spot.as_deref().cloned(),
         };
-        self.checker.tell(&Finding { tool, kind, message, at: Some(at), trails });
+        self.checker.tell(&Finding { tool, kind, message, at: Some(at), variable, trails });
     }
 }
 
@@ -169,7 +177,7 @@ struct Looking {
 }
 
 impl Looking {
-    fn unwritten(&self, touch: &Touch<'_>, lane: usize, space: Space, first: u64, text: &str) {
+    fn unwritten(&self, touch: &Touch<'_>, lane: usize, space: Space, first: u64) {
         let launch = &*self.launch;
         let name = match space {
             Space::Shared => "shared",
@@ -178,15 +186,20 @@ impl Looking {
         };
         let (bytes, what) = (touch.bytes, touch.access);
         let s = if bytes == 1 { "" } else { "s" };
-        let message = format!(
-            "{name} {what} of {bytes} byte{s} that nobody wrote: the byte at {first:#x}{text}"
-        );
         let thread = launch.thread(touch.warp, lane);
         let (module, pos) = (&launch.module, Some(touch.inst.pos));
         let fault = Fault::new(module, launch.kernel, Cause::Trap, pos, self.block, thread);
-        let near = (name == "global").then(|| launch.checker.near(first, 1)).flatten();
-        let trails = near.map(|(_, trails)| trails).unwrap_or_default();
-        launch.tell(Tool::Init, "read of unwritten memory", message, &fault, trails);
+        let near = match space {
+            Space::Shared | Space::Local => launch.near(&fault, space, (first, 1)),
+            _ => launch.checker.near(first, 1),
+        };
+        let text = near.as_ref().map(|near| format!(", {}", near.text)).unwrap_or_default();
+        let message = format!(
+            "{name} {what} of {bytes} byte{s} that nobody wrote: the byte at {first:#x}{text}"
+        );
+        let near = near.unwrap_or_default();
+        let more = (near.variable, near.trails);
+        launch.tell(Tool::Init, "read of unwritten memory", message, &fault, more);
     }
 
     /// A lane's access to device memory.
@@ -196,8 +209,7 @@ impl Looking {
         match checker.judge(at, touch.bytes, writes, reads) {
             Verdict::Right => Ok(()),
             Verdict::Unwritten(first) => {
-                let near = checker.near(first, 1).map(|(text, _)| format!(", {text}"));
-                self.unwritten(touch, lane, Space::Global, first, &near.unwrap_or_default());
+                self.unwritten(touch, lane, Space::Global, first);
                 Ok(())
             }
             Verdict::Outside if checker.has(Tool::Memory) && self.launch.reported => {
@@ -233,7 +245,7 @@ impl Looking {
         // What is told of is not told of again.
         let clear = self.written.note(space, thread, at, touch.bytes);
         if let Some(first) = clear.filter(|_| touch.access != Access::Write) {
-            self.unwritten(touch, lane, space, first, "");
+            self.unwritten(touch, lane, space, first);
         }
     }
 

@@ -19,6 +19,9 @@ pub const LAUNCHER: &str = "CUSHIM_LAUNCHER";
 /// The rules of `--redirect`'s manifest, as the launcher hands them to the library ([`cushim_rules::compiled`]).
 pub const RULES: &str = "CUSHIM_RULES";
 
+/// Which classes of calls the library records.
+pub const EVENTS: &str = "CUSHIM_EVENTS";
+
 /// `monotonic`: the library does not use the time-stamp counter.
 pub const CLOCK: &str = "CUSHIM_CLOCK";
 

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use cushim_trace::event::{Body, Event};
-use cushim_trace::layout::{CALL_WORDS, LAUNCH_ARGS, RANGE_TEXT, SLOT, slots};
+use cushim_trace::layout::{CALL_WORDS, GPU_COUNTERS, LAUNCH_ARGS, RANGE_TEXT, SLOT, slots};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// Shorter work needs no bar.
@@ -51,7 +51,7 @@ impl Progress {
             Body::Launch(launch) => LAUNCH_ARGS + launch.args.len(),
             Body::Call(call) => CALL_WORDS + call.words.len() * 8,
             Body::Mark(text) => CALL_WORDS + text.len(),
-            Body::Gpu(_) => 2 * SLOT,
+            Body::Gpu(gpu) => GPU_COUNTERS + gpu.counters.bytes.len(),
             Body::Mapped(mapped) => mapped.stored_bytes(),
             Body::Range(range) => RANGE_TEXT + range.text.len(),
         };

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use cushim_trace::event::{Body, Call, Event, Gpu, LaunchEvent, Texts, Words};
-use cushim_trace::layout::{GPU_COPY, GPU_KERNEL, LaunchBody, Lost};
+use cushim_trace::layout::{GPU_COPY, GPU_KERNEL, GpuBody, LaunchBody, Lost};
 use cushim_trace::meta::{Kernel, Process};
 use cushim_trace::testing::FileBuilder;
 use manual::documented;
@@ -252,7 +252,7 @@ fn options_that_do_not_fit_are_refused() {
 fn hostile() -> FileBuilder {
     let mut file = process(300, None, 9, 4_000, "<img src=x onerror=alert(1)></script><b>'\"&amp;");
     for n in 0..9u64 {
-        let body = Body::Gpu(Gpu {
+        let stored = GpuBody {
             what: if n == 8 { GPU_COPY } else { GPU_KERNEL },
             direction: 1,
             stream: 7,
@@ -260,8 +260,9 @@ fn hostile() -> FileBuilder {
             bytes: if n == 8 { 4096 } else { 0 },
             grid: [16, 1, 1],
             block: [256, 1, 1],
-            ..Gpu::default()
-        });
+            ..GpuBody::default()
+        };
+        let body = Body::Gpu(Gpu { stored, ..Gpu::default() });
         let begin_ns = 1_020_000 + n * 9_000;
         let (call_ns, status) = (Some(4_000 + n), None);
         let event = Event {

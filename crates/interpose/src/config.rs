@@ -49,6 +49,8 @@ pub enum GpuTime {
     Cupti,
     /// Event pairs.
     Events,
+    /// Whoever runs the kernels tells, with what it has counted.
+    Counted,
 }
 
 impl GpuTime {
@@ -56,6 +58,7 @@ impl GpuTime {
         match value.unwrap_or_default() {
             b"cupti" => GpuTime::Cupti,
             b"events" => GpuTime::Events,
+            b"counted" => GpuTime::Counted,
             other if is_on(other) => GpuTime::Auto,
             _ => GpuTime::Off,
         }

@@ -33,9 +33,9 @@ impl CountedLaunch {
         CountedLaunch { profiler, of, sums: Mutex::default() }
     }
 
-    /// The launch is over: tells what was counted.
-    pub fn finish(&self) {
-        self.profiler.tell(&self.of, &std::mem::take(&mut *lock(&self.sums)));
+    /// The launch is over, at this time: tells what was counted.
+    pub fn finish(&self, end_ns: u64) {
+        self.profiler.tell(&self.of, &std::mem::take(&mut *lock(&self.sums)), end_ns);
     }
 }
 

@@ -14,6 +14,9 @@ pub const LAUNCHES: &str = "CUSHIM_PROFILE_LAUNCHES";
 /// Bytes of the model's caches: `L1,L2`.
 pub const CACHES: &str = "CUSHIM_PROFILE_CACHES";
 
+/// `counted`: the process is traced, and launches' counters go into the trace (`CUSHIM_GPU_TIME`).
+pub const TRACE: &str = "CUSHIM_GPU_TIME";
+
 /// What is to be counted, and where it is told.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Options {
@@ -25,6 +28,8 @@ pub struct Options {
     pub skip: u64,
     /// Launches after those, if not all.
     pub count: Option<u64>,
+    /// Launches' counters go into the process's trace, too.
+    pub traced: bool,
     /// Bytes of the model's L1, of one block.
     pub l1: u64,
     /// Bytes of its L2, of the device.
@@ -50,6 +55,7 @@ impl Options {
             kernel: text(KERNEL).filter(|name| !name.is_empty()),
             skip: skip.unwrap_or(0),
             count,
+            traced: text(TRACE).is_some_and(|what| what == "counted"),
             l1: l1.unwrap_or(128 << 10),
             l2: l2.unwrap_or(50 << 20),
         })

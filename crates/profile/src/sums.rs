@@ -20,6 +20,16 @@ pub struct Launched {
     pub block: [u32; 3],
     /// Shared memory that the launch asked for, in bytes.
     pub dynamic_shared: u32,
+    /// The recorded call that asked for it, 0 for none.
+    pub call: u64,
+    /// A kernel launched it that ran for that call.
+    pub inner: bool,
+    /// Number of its device.
+    pub device: usize,
+    /// Number of its stream, 0 where that is not known.
+    pub stream: u64,
+    /// When it began, `CLOCK_MONOTONIC`, ns.
+    pub start_ns: u64,
 }
 
 /// What is known of a launch: the counts of each instruction, by function and place.
@@ -46,6 +56,13 @@ impl Sums {
         }
         #[allow(clippy::indexing_slicing)]
         &mut own[pc]
+    }
+
+    /// The counts of all instructions together.
+    pub fn total(&self) -> Counts {
+        let mut total = Counts::default();
+        self.counts.iter().flatten().for_each(|counts| total.merge(counts));
+        total
     }
 
     /// Adds all of another.

@@ -22,12 +22,14 @@ use super::count::{Count, Counts};
 use super::options::Options;
 use super::registers;
 use super::sums::{Launched, Sums};
+use super::traced::Traced;
 
 /// Tells launches.
 pub struct Profiler {
     /// What is counted.
     pub options: Options,
     file: Mutex<File>,
+    traced: Option<Traced>,
     launches: AtomicU64,
 }
 
@@ -39,9 +41,16 @@ impl Profiler {
     pub fn open(options: Options) -> Option<Profiler> {
         let flags = libc::O_NOFOLLOW | libc::O_CLOEXEC;
         let file = File::options().append(true).custom_flags(flags).open(&options.file).ok()?;
-        let profiler = Profiler { options, file: Mutex::new(file), launches: AtomicU64::new(0) };
+        let traced = if options.traced { Traced::find() } else { None };
+        let (file, launches) = (Mutex::new(file), AtomicU64::new(0));
+        let profiler = Profiler { options, file, traced, launches };
         profiler.write(Object::new().raw("begin", std::process::id()).end());
         Some(profiler)
+    }
+
+    /// Whether launches are told to the trace, too.
+    pub fn is_traced(&self) -> bool {
+        self.traced.is_some()
     }
 
     /// Whether a launch of this kernel is counted; it counts as one.
@@ -60,11 +69,15 @@ impl Profiler {
         let _ = lock(&self.file).write_all(line.as_bytes());
     }
 
-    /// Tells a launch that is over.
-    pub fn tell(&self, of: &Launched, sums: &Sums) {
+    /// Tells a launch that is over since `end_ns`.
+    pub fn tell(&self, of: &Launched, sums: &Sums, end_ns: u64) {
         let Some(kernel) = of.module.functions.get(of.kernel as usize) else { return };
         let three = |n: [u32; 3]| list(n.iter().map(u32::to_string));
         let (_, fixed) = shared_layout(&of.module, of.kernel);
+        let shared = shared_size(fixed, of.dynamic_shared);
+        if let Some(traced) = &self.traced {
+            traced.tell(of, &kernel.name, shared, sums, end_ns);
+        }
         let rows = rows(of, sums).into_iter().map(|((class, place), counts)| {
             let (function, source, ptx) = place;
             let mut row = Object::new()
@@ -82,7 +95,7 @@ impl Profiler {
             .text("symbol", &kernel.name)
             .raw("grid", three(of.grid))
             .raw("block", three(of.block))
-            .raw("shared", shared_size(fixed, of.dynamic_shared))
+            .raw("shared", shared)
             .raw("registers", registers::estimate(&of.module, of.kernel))
             .raw("local", kernel.local_size)
             .raw("dram_written", sums.written)

@@ -133,6 +133,8 @@ pub struct Function {
     pub local_size: u32,
     /// Variables for arguments and results of calls, which the body declares.
     pub variables: Vec<Variable>,
+    /// Variables of space `.local` that the body declares.
+    pub locals: Vec<Local>,
     /// Instructions.
     pub code: Vec<Inst>,
     /// The block of each instruction.
@@ -192,6 +194,17 @@ pub struct Variable {
     pub size: u32,
     /// The first instruction that may name it, and the one behind the last.
     pub scope: (u32, u32),
+}
+
+/// A variable of space `.local` in a body. Those of scopes that are not inside each other may share their place.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Local {
+    /// Its name.
+    pub name: String,
+    /// Byte offset in the local memory of an activation.
+    pub offset: u32,
+    /// In bytes.
+    pub size: u32,
 }
 
 /// An instruction that makes a kernel unlaunchable.

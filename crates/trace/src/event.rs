@@ -4,8 +4,8 @@
 
 use std::ops::Deref;
 
-pub use crate::layout::GpuBody as Gpu;
 use crate::layout::*;
+use crate::meta::Metadata;
 use crate::stored;
 
 /// One recorded call.
@@ -27,7 +27,7 @@ pub struct Event<'a> {
     pub call_ns: Option<u64>,
     /// What it returned; `None` if it had not come back.
     pub status: Option<i32>,
-    /// By which work on a GPU names the call ([`Gpu::link`]), 0 for none.
+    /// By which work on a GPU names the call ([`GpuBody::link`]), 0 for none.
     pub link: u64,
     /// What was called with which values.
     pub body: Body<'a>,
@@ -43,11 +43,53 @@ pub enum Body<'a> {
     /// A user's text.
     Mark(&'a str),
     /// Work that a GPU did; `begin_ns` and `call_ns` of the event are its times.
-    Gpu(Gpu),
+    Gpu(Gpu<'a>),
     /// Where a range of the program's own begins or ends.
     Range(Range<'a>),
     /// A target region of LLVM's offloading, or a call that maps data for them.
     Mapped(Mapped<'a>),
+}
+
+/// Work that a GPU did.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Gpu<'a> {
+    /// What the ledger has of it.
+    pub stored: GpuBody,
+    /// What was counted.
+    pub counters: Counters<'a>,
+}
+
+impl Gpu<'_> {
+    /// The counters with their names; those without one are left out.
+    pub fn counted<'m>(&self, meta: &'m Metadata) -> impl Iterator<Item = (&'m str, u64)> {
+        let names = meta.counters.get(&self.counters.names).map(Vec::as_slice).unwrap_or_default();
+        names.iter().map(String::as_str).zip(self.counters.iter())
+    }
+}
+
+impl Deref for Gpu<'_> {
+    type Target = GpuBody;
+
+    fn deref(&self) -> &GpuBody {
+        &self.stored
+    }
+}
+
+/// Counters of work, in unaligned bytes, eight each.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Counters<'a> {
+    /// Number of the record of their names ([`crate::meta::META_COUNTERS`]).
+    pub names: u32,
+    /// Their bytes; a rest is not seen.
+    pub bytes: &'a [u8],
+}
+
+impl<'a> Counters<'a> {
+    /// All of them in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = u64> + use<'a> {
+        let number = |bytes: &[u8]| bytes.try_into().map_or(0, u64::from_le_bytes);
+        self.bytes.chunks_exact(size_of::<u64>()).map(number)
+    }
 }
 
 /// A target region, or a call that maps data.

@@ -216,6 +216,8 @@ pub const EVENT_SHORT_MAP: u16 = 10;
 /// `EventHead::flags`: the last eight bytes of the event's slots are its link, a number that differs
 /// from call to call; [`GpuBody::link`] names the call by it.
 pub const EVENT_LINKED: u8 = 1;
+/// `EventHead::flags` of [`EVENT_GPU`]: what it did was counted; the counters follow at [`GPU_COUNTERS`].
+pub const EVENT_COUNTED: u8 = 2;
 
 /// What every event begins with: 32 bytes.
 #[repr(C)]
@@ -227,7 +229,7 @@ pub struct EventHead {
     pub api: u16,
     /// How many recorded calls enclose this one on its thread.
     pub depth: u8,
-    /// `EVENT_LINKED`, else zero.
+    /// `EVENT_LINKED`, `EVENT_COUNTED`, else zero.
     pub flags: u8,
     /// Ticks before the call.
     pub begin: u64,
@@ -333,6 +335,12 @@ pub struct GpuBody {
     /// The number by which CUDA's own tools name the call.
     pub correlation: u32,
 }
+
+/// Where the counters of [`EVENT_GPU`] begin, from the event's start: the number of their names' record
+/// ([`crate::meta::META_COUNTERS`]) and how many there are, each 32 bits, then 64 bits for each.
+pub const GPU_COUNTERS: usize = 32 + size_of::<GpuBody>();
+/// At most so many counters.
+pub const COUNTERS_MAX: usize = 1024;
 
 /// `GpuBody::what`: a kernel ran.
 pub const GPU_KERNEL: u8 = 1;

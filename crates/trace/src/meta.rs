@@ -25,6 +25,8 @@ pub const META_MARK: u16 = 7;
 pub const META_RUN: u16 = 8;
 /// Record kind: a name that events refer to by number.
 pub const META_NAME: u16 = 9;
+/// Record kind: the names of counters, which events refer to by number, with spaces between.
+pub const META_COUNTERS: u16 = 10;
 
 /// The traced process.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -132,6 +134,8 @@ pub struct Metadata {
     pub run: String,
     /// Names by number: symbols of kernels that a GPU ran, domains of ranges.
     pub names: BTreeMap<u32, String>,
+    /// Names of counters by number, in the order in which events have them.
+    pub counters: BTreeMap<u32, Vec<String>>,
     /// Records that could not be understood.
     pub foreign: u64,
 }
@@ -291,6 +295,11 @@ pub fn encode_name(number: u32, name: &str) -> Vec<u8> {
     Encoder::new(META_NAME).number(number.into()).text(name).finish()
 }
 
+/// The record of the names of counters, with spaces between, that events refer to by number.
+pub fn encode_counters(number: u32, names: &str) -> Vec<u8> {
+    Encoder::new(META_COUNTERS).number(number.into()).text(names).finish()
+}
+
 /// The record that context `context` belongs to device `device`.
 pub fn encode_context(context: u64, device: i32) -> Vec<u8> {
     Encoder::new(META_CONTEXT).number(context).number(device as i64 as u64).finish()
@@ -368,6 +377,10 @@ impl Metadata {
                 let number = f.number() as u32;
                 self.names.insert(number, f.text());
             }
+            META_COUNTERS => {
+                let (number, names) = (f.number() as u32, f.text());
+                self.counters.insert(number, names.split(' ').map(str::to_owned).collect());
+            }
             META_IMAGE => self.images.push(Image {
                 handle: f.number(),
                 api: f.text(),
@@ -414,6 +427,7 @@ mod tests {
         bytes.extend(mark.encode());
         bytes.extend(encode_run("12.34"));
         bytes.extend(encode_name(9, "_Z1kPf"));
+        bytes.extend(encode_counters(2, "lanes waits"));
         bytes.extend(Encoder::new(999).text("later").finish());
         let (mut meta, mut at) = (Metadata::default(), 0);
         while let Some(size) = meta.read(&bytes[at..]) {
@@ -426,6 +440,7 @@ mod tests {
         assert_eq!(meta.apis[&5].args[1], ("size".into(), "size".into()));
         assert_eq!((meta.marks[0].clone(), meta.run.as_str()), (mark, "12.34"));
         assert_eq!(meta.names[&9], "_Z1kPf");
+        assert_eq!(meta.counters[&2], ["lanes", "waits"]);
         assert_eq!((meta.contexts[&0x55], meta.notes[0].as_str(), meta.foreign), (-1, "hello", 1));
     }
 

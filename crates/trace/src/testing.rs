@@ -9,7 +9,9 @@ use std::path::Path;
 
 use crate::event::{Body, Event};
 use crate::layout::*;
-use crate::meta::{Api, Encoder, Image, Kernel, Process, encode_context, encode_name, encode_note};
+use crate::meta::{
+    Api, Encoder, Image, Kernel, Process, encode_context, encode_counters, encode_name, encode_note,
+};
 use crate::stored;
 
 /// `CLOCK_MONOTONIC` at the start of every made-up process, ns.
@@ -65,6 +67,10 @@ impl FileBuilder {
     /// Adds a name.
     pub fn name(&mut self, number: u32, name: &str) {
         self.meta.extend(encode_name(number, name));
+    }
+    /// Names of counters, with spaces between.
+    pub fn counters(&mut self, number: u32, names: &str) {
+        self.meta.extend(encode_counters(number, names));
     }
     /// Adds a note.
     pub fn note(&mut self, text: &str) {
@@ -140,7 +146,12 @@ fn chunk_header(kind: u32, size: usize, tid: u32, buffer: u32, used: u64) -> Vec
 fn encode(event: &Event<'_>) -> Vec<u8> {
     let mut bytes = vec![0; 4];
     bytes.extend(event.api.to_le_bytes());
-    bytes.extend([event.depth, if event.link == 0 { 0 } else { EVENT_LINKED }]);
+    let flags = match &event.body {
+        Body::Gpu(gpu) if gpu.counters.iter().len() > 0 => EVENT_COUNTED,
+        _ if event.link == 0 => 0,
+        _ => EVENT_LINKED,
+    };
+    bytes.extend([event.depth, flags]);
     let begin = START_NS + event.begin_ns;
     bytes.extend(begin.to_le_bytes());
     bytes.extend((begin + event.call_ns.unwrap_or(0)).to_le_bytes());
@@ -169,7 +180,12 @@ fn encode(event: &Event<'_>) -> Vec<u8> {
         }
         Body::Gpu(gpu) => {
             let (start_ns, end_ns) = (begin, begin + event.call_ns.unwrap_or(0));
-            bytes.extend(stored::bytes(&GpuBody { start_ns, end_ns, ..*gpu }));
+            bytes.extend(stored::bytes(&GpuBody { start_ns, end_ns, ..gpu.stored }));
+            if gpu.counters.iter().len() > 0 {
+                bytes.extend(gpu.counters.names.to_le_bytes());
+                bytes.extend((gpu.counters.iter().len() as u32).to_le_bytes());
+                bytes.extend(gpu.counters.bytes);
+            }
             EVENT_GPU
         }
         Body::Mapped(mapped) => {

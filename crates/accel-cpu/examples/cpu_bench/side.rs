@@ -126,6 +126,7 @@ pub fn launch(
         dynamic_shared: 0,
         arguments: bytes.into(),
         cooperative: false,
+        call: 0,
         trail: None,
         stream: None,
         graph: None,

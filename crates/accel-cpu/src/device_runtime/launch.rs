@@ -109,6 +109,7 @@ impl Runtime {
             dynamic_shared: shape.shared,
             arguments: arguments.into(),
             cooperative: false,
+            call: self.dispatch.call,
             trail: self.dispatch.trail.clone(),
             stream: None,
             graph: None,

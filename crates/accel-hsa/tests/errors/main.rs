@@ -99,6 +99,7 @@ fn launch(code: &Arc<dyn Code>, at: u64) -> Work {
         arguments: at.to_le_bytes().into(),
         cluster: None,
         cooperative: false,
+        call: 0,
         trail: None,
         stream: None,
         graph: None,

@@ -7,11 +7,12 @@ use cushim_ptx::Pos;
 use cushim_ptx::exec::{Cause, Fault, lanes};
 use cushim_ptx::ir::Inst;
 use cushim_ptx::sem::{Barrier, Operation};
+use cushim_ptx::types::Space;
 
 use super::block::Block;
 use super::found::{Found, Place};
 use super::order::Incomplete;
-use crate::finding::Trails;
+use crate::checker::Near;
 use crate::options::Tool;
 
 fn three([x, y, z]: [u32; 3]) -> String {
@@ -63,8 +64,12 @@ impl Block {
             Place::Shared { at, bytes } => ("shared", at, bytes),
             Place::Global { at, bytes } => ("global", at, bytes),
         };
-        let near = (name == "global").then(|| launch.checker.near(at, bytes)).flatten();
-        let (text, mut trails): (String, Trails) = near.unwrap_or_default();
+        let fault = self.fault(found.pos, now.when.warp() as u32, now.when.lane());
+        let near = match found.place {
+            Place::Shared { .. } => launch.near(&fault, Space::Shared, (at, bytes)),
+            Place::Global { .. } => launch.checker.near(at, bytes),
+        };
+        let Near { text, mut trails, variable } = near.unwrap_or_default();
         let text = if text.is_empty() { text } else { format!(", {text},") };
         if let Some(by) = by.filter(|_| !one) {
             trails.insert(0, ("the other launched".to_owned(), by.trail.clone()));
@@ -80,8 +85,7 @@ impl Block {
             (_, _, true) => "race between blocks",
             _ => "race between launches",
         };
-        let fault = self.fault(found.pos, now.when.warp() as u32, now.when.lane());
-        launch.tell(Tool::Race, kind, message, &fault, trails);
+        launch.tell(Tool::Race, kind, message, &fault, (variable, trails));
     }
 
     /// Threads have ended without coming to a barrier that is for all of the block.
@@ -181,7 +185,7 @@ impl Block {
 
     fn say(&self, tool: Tool, kind: &'static str, message: String, fault: &Fault) {
         if self.launch.checker.has(tool) {
-            self.launch.tell(tool, kind, message, fault, Vec::new());
+            self.launch.tell(tool, kind, message, fault, (None, Vec::new()));
         }
     }
 }

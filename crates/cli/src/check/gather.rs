@@ -53,9 +53,27 @@ pub struct Told {
     /// The line in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<u32>,
+    /// The variable that it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variable: Option<Variable>,
     /// Where in the program things were done that belong to it.
     #[serde(default)]
     pub trails: Vec<Trail>,
+}
+
+/// A variable.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Variable {
+    /// As in the source.
+    pub name: String,
+    /// As the PTX calls it.
+    pub symbol: String,
+    /// The memory that it is in.
+    pub space: String,
+    /// The first byte of the access, seen from the variable's first one.
+    pub offset: i64,
+    /// Bytes of the variable.
+    pub bytes: u64,
 }
 
 /// What was done, and by whom.

@@ -57,11 +57,23 @@ fn result(found: &Found) -> Value {
         "message": { "text": text },
         "occurrenceCount": found.count,
     });
+    let mut location = json!({});
     if let Some((file, line)) = place(found) {
-        result["locations"] = json!([{ "physicalLocation": {
+        location["physicalLocation"] = json!({
             "artifactLocation": { "uri": file },
             "region": { "startLine": line },
-        } }]);
+        });
+    }
+    if let Some(variable) = &told.variable {
+        location["logicalLocations"] = json!([{
+            "name": variable.name,
+            "decoratedName": variable.symbol,
+            "kind": "variable",
+        }]);
+        result["properties"] = json!({ "variable": variable });
+    }
+    if location.as_object().is_some_and(|location| !location.is_empty()) {
+        result["locations"] = json!([location]);
     }
     result
 }
@@ -84,7 +96,7 @@ mod tests {
 
     #[test]
     fn a_result_has_rule_message_and_place() {
-        let line = r#"{"pid":7,"key":"a","tool":"memory","kind":"out of bounds","message":"m","kernel":"k()","file":"/x/a.cu","line":4,"trails":[]}
+        let line = r#"{"pid":7,"key":"a","tool":"memory","kind":"out of bounds","message":"m","kernel":"k()","file":"/x/a.cu","line":4,"variable":{"name":"k()::tile","symbol":"_ZZ1kvE4tile","space":"shared","offset":40,"bytes":40},"trails":[]}
 {"pid":7,"key":"b","tool":"leak","kind":"leak","message":"l","trails":[{"what":"allocated","frames":[{"function":"f"},{"function":"g","place":"b.cu:12"}]}]}"#;
         let text = super::report(&gather(line.as_bytes()));
         let value: Value = serde_json::from_str(&text).unwrap_or_default();
@@ -93,6 +105,9 @@ mod tests {
         assert_eq!(results[0]["message"]["text"], "m; kernel k()");
         let location = |n: usize| &results[n]["locations"][0]["physicalLocation"];
         assert_eq!(location(0)["artifactLocation"]["uri"], "/x/a.cu");
+        let logical = &results[0]["locations"][0]["logicalLocations"][0];
+        assert_eq!((&logical["name"], &logical["kind"]), (&json!("k()::tile"), &json!("variable")));
+        assert_eq!(results[0]["properties"]["variable"]["offset"], 40);
         assert_eq!(location(1)["region"]["startLine"], 12);
         assert_eq!(value["runs"][0]["tool"]["driver"]["rules"].as_array().map(Vec::len), Some(2));
     }

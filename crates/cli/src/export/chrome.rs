@@ -347,6 +347,8 @@ impl<W: Write> Chrome<W> {
             if gpu.graph_node != 0 {
                 args.insert("graph node id".into(), gpu.graph_node.into());
             }
+            // What was counted, if anything.
+            args.extend(gpu.counted(meta).map(|(name, n)| (name.to_owned(), Json::from(n))));
         }
         let line = serde_json::json!({
             "ph": "X", "cat": cat, "name": name, "pid": gpu.device, "tid": gpu.stream,

@@ -66,7 +66,10 @@ impl<'a> Watched<'a> {
         let place = Told::new(tool)?;
         let mut environment = self.cuda.environment(Some(&self.command[0]));
         environment.extend(variables(&place.file));
-        environment.push(("CUSHIM_EVENTS", "none".into()));
+        // Recorded only where the tool says so.
+        if environment.iter().all(|(name, _)| *name != environ::EVENTS) {
+            environment.push((environ::EVENTS, "none".into()));
+        }
         environment.push((environ::LAUNCHER, run_id().into()));
         let mut signals = Signals::block();
         let held = Held::fork(self.command, &environment, &signals)?;

@@ -11,6 +11,7 @@ mod json;
 mod rows;
 mod text;
 
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -23,7 +24,8 @@ pub use json::report as json;
 pub use text::report as text;
 
 use crate::check::pattern;
-use crate::launch::{self, Environment, ProgramArgs, Watched, WatchedArgs};
+use crate::launch::{self, Environment, Pattern, ProgramArgs, Rank, Watched, WatchedArgs};
+use crate::view::Classes;
 use crate::{Error, Outcome, environ};
 
 /// Arguments of `cushim profile`.
@@ -53,6 +55,12 @@ pub struct ProfileArgs {
     #[arg(long, value_name = "FILE", help_heading = "Report")]
     log_file: Option<PathBuf>,
 
+    /// Also record the program into FILE, with the counters of each launch: for `cushim export` and `report`
+    ///
+    /// In FILE, %p is the process id, %e the program's name and so on, as for `cushim record`.
+    #[arg(short, long, value_name = "FILE", help_heading = "Report")]
+    output: Option<OsString>,
+
     /// Also write all counters as JSON into FILE
     #[arg(long, value_name = "FILE", help_heading = "Report")]
     json: Option<PathBuf>,
@@ -79,6 +87,7 @@ Examples:
   cushim profile ./app
   cushim profile --for sm_80 --html app.html --json app.json ./app
   cushim profile --kernel-name gemm --launch-count 1 ./app
+  cushim profile -o app.%p.cushim ./app && cushim export --to perfetto -o app.pftrace app.*.cushim
 
 Exit status: the program's own. 125 if cushim itself fails, 126 if the program cannot be run, 127 if it is not found.";
 
@@ -92,7 +101,13 @@ pub fn run(args: ProfileArgs) -> Outcome {
         [&args.log_file, &args.json, &args.html].map(|path| path.as_deref().map(launch::output));
     let [log, json, html] = outputs.map(Option::transpose);
     let (log, as_json, as_html) = (log?, json?, html?);
-    let (ending, told) = watched.run("profile", |file| args.variables(file, &gpu))?;
+    let trace = args.output.as_deref().map(trace).transpose()?;
+    let variables = |file: &Path| {
+        let mut set = args.variables(file, &gpu);
+        set.extend(trace.unwrap_or_default());
+        set
+    };
+    let (ending, told) = watched.run("profile", variables)?;
     let profile = gather(&told);
     let text = text::report(&profile, &gpu, args.lines);
     match log {
@@ -107,6 +122,20 @@ pub fn run(args: ProfileArgs) -> Outcome {
         write(&path, &html::report(&profile, &gpu))?;
     }
     Ok(ending.end())
+}
+
+/// What the program's processes are told where they are to be recorded, too.
+fn trace(given: &OsStr) -> Result<Environment, Error> {
+    let rank = Rank::here();
+    let pattern = Pattern::new(given, &rank)?;
+    launch::refuse_text(pattern.name())?;
+    let folder = std::env::current_dir()
+        .map_err(|e| Error::io("find", Path::new("the current folder"), e))?;
+    Ok(vec![
+        ("CUSHIM_OUTPUT", pattern.for_library(&folder, &rank)),
+        (environ::EVENTS, Classes::default().words().into()),
+        ("CUSHIM_GPU_TIME", "counted".into()),
+    ])
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Error> {

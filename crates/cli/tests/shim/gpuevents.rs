@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use cushim_trace::event::{Body, Gpu};
+use cushim_trace::event::Body;
 use cushim_trace::layout::GPU_KERNEL;
+use cushim_trace::layout::GpuBody;
 use cushim_trace::reader::TraceFile;
 use serde_json::Value;
 
@@ -15,7 +16,7 @@ use crate::lab::{How, Lab, Ran, library, stub};
 use crate::log::Line;
 
 /// A time: when it began, how long it took, what; and when its call began, with its first grid number.
-type Timed = (u64, u64, Gpu, u64, u32);
+type Timed = (u64, u64, GpuBody, u64, u32);
 
 /// What a trace has: times with their launches, grids of the launches without, notes.
 fn read(path: &Path) -> (Vec<Timed>, Vec<u32>, Vec<String>) {
@@ -24,7 +25,7 @@ fn read(path: &Path) -> (Vec<Timed>, Vec<u32>, Vec<String>) {
     file.poll(true, &mut |meta, event| match &event.body {
         Body::Gpu(gpu) => {
             assert_eq!(meta.kernels[&gpu.kernel].mangled, "_Z4betav");
-            work.push((event.begin_ns, event.call_ns.unwrap(), *gpu));
+            work.push((event.begin_ns, event.call_ns.unwrap(), gpu.stored));
         }
         Body::Launch(launch) => {
             assert!(calls.insert(event.link, (event.begin_ns, launch.grid[0])).is_none());

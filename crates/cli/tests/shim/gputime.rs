@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use cushim_trace::event::{Body, Gpu};
+use cushim_trace::event::Body;
+use cushim_trace::layout::GpuBody;
 use cushim_trace::layout::{GPU_COPY, GPU_KERNEL};
 use cushim_trace::reader::TraceFile;
 use serde_json::Value;
@@ -14,7 +15,7 @@ use serde_json::Value;
 use crate::lab::{How, Lab, Ran, library, stub};
 
 /// A piece of work: when, how long, what, and the name of its kernel.
-type Work = (u64, u64, Gpu, String);
+type Work = (u64, u64, GpuBody, String);
 
 /// Calls by link: when they began, their function, their first grid number.
 type Calls = HashMap<u64, (u64, String, u32)>;
@@ -28,7 +29,7 @@ fn read(path: &Path) -> (Vec<Work>, Calls, Vec<String>) {
             Body::Gpu(gpu) => {
                 let ns = event.call_ns.unwrap();
                 let kernel = meta.kernels.get(&gpu.kernel).map(|k| k.mangled.clone());
-                work.push((event.begin_ns, ns, *gpu, kernel.unwrap_or_default()));
+                work.push((event.begin_ns, ns, gpu.stored, kernel.unwrap_or_default()));
                 return;
             }
             Body::Launch(launch) => launch.grid[0],

@@ -12,11 +12,14 @@
 //!
 //! Where there is no CUPTI, or another tool has its place, launches are timed by [`events`].
 //!
+//! Where kernels run in this process and are counted (`cushim profile -o`), who runs them tells ([`counted`]).
+//!
 //! Must not know: how a call is recorded.
 
 mod begun;
 mod buffers;
 mod callback;
+mod counted;
 mod cupti;
 mod events;
 mod flush;
@@ -25,6 +28,7 @@ mod records;
 mod source;
 mod told;
 
+pub use counted::counted;
 pub use cupti::attach;
 pub use events::{after, before, ending};
 pub use links::{begin, end, link};

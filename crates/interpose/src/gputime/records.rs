@@ -37,7 +37,7 @@ static MATCHER: Mutex<Option<Matcher>> = Mutex::new(None);
 
 /// What is known of records that were read.
 #[derive(Default)]
-struct Matcher {
+pub struct Matcher {
     /// Numbers of symbols, and by those the kernels that no launch told.
     names: HashMap<Vec<u8>, u32>,
     /// Name and number by address, as far as they do not get in each other's way: hashing the long names of
@@ -216,7 +216,7 @@ impl Matcher {
     ///
     /// # Safety
     /// `name` is null or a C string.
-    unsafe fn name(&mut self, out: &Out<'_>, name: *const c_char) -> u32 {
+    pub unsafe fn name(&mut self, out: &Out<'_>, name: *const c_char) -> u32 {
         if name.is_null() {
             return 0;
         }
@@ -252,7 +252,7 @@ impl Matcher {
 
     /// The kernel of that symbol, for work whose call was no launch of one: of a graph, or a set that
     /// CUDA does by a kernel. Readers take kernels of one symbol for one.
-    fn kernel(&mut self, out: &Out<'_>, name: u32) -> u32 {
+    pub fn kernel(&mut self, out: &Out<'_>, name: u32) -> u32 {
         if name == 0 {
             return 0;
         }
@@ -279,7 +279,7 @@ impl Matcher {
             // A launch does not copy: the copy is of an earlier call, which is not recorded.
             _ => return,
         };
-        out.store(GpuBody { link, kernel, ..body });
+        out.store(GpuBody { link, kernel, ..body }, None);
     }
 }
 
@@ -311,8 +311,8 @@ impl<'a> Out<'a> {
         }
     }
 
-    /// Stores work whose times are known.
-    pub fn store(&self, body: GpuBody) {
+    /// Stores work whose times are known, with the number of the counters' names and the counters, if it was counted.
+    pub fn store(&self, body: GpuBody, counted: Option<(u32, &[u64])>) {
         if body.end_ns == 0 {
             return;
         }
@@ -320,15 +320,23 @@ impl<'a> Out<'a> {
             begin: self.line.ticks(body.start_ns),
             end: self.line.ticks(body.end_ns),
             done: 1,
+            flags: if counted.is_some() { EVENT_COUNTED } else { 0 },
             ..EventHead::default()
         };
+        let more = counted.map_or(0, |(_, values)| 2 * size_of::<u32>() + size_of_val(values));
+        let count = slots(GPU_COUNTERS + more);
         // Without room it is counted as lost there.
-        if let Some(slots) = crate::record::slots::reserve_here(self.global, self.recorder, 2) {
-            // SAFETY: two slots hold head and body.
+        if let Some(slots) = crate::record::slots::reserve_here(self.global, self.recorder, count) {
+            // SAFETY: so many slots hold head, body and counters.
             unsafe {
                 slots.store_head(head);
                 slots.at::<GpuBody>(32).write(body);
-                slots.publish(EVENT_GPU, 2);
+                if let Some((names, values)) = counted {
+                    slots.at::<[u32; 2]>(GPU_COUNTERS).write([names, values.len() as u32]);
+                    let to = slots.at::<u64>(GPU_COUNTERS + 2 * size_of::<u32>());
+                    to.copy_from_nonoverlapping(values.as_ptr(), values.len());
+                }
+                slots.publish(EVENT_GPU, count);
             }
         }
     }

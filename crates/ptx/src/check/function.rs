@@ -28,6 +28,7 @@ impl Function {
             registers: Vec::new(),
             local_size: 0,
             variables: Vec::new(),
+            locals: Vec::new(),
             code: Vec::new(),
             block_of: Vec::new(),
             blocks: Vec::new(),
@@ -316,12 +317,14 @@ impl<'a> Lower<'a, '_> {
                     });
                 }
                 self.local_max = self.local_max.max(self.local);
-                if v.space == Space::Param {
-                    let (offset, size) = (offset as u32, size as u32);
+                let (offset, size) = (offset as u32, size as u32);
+                if v.space == Space::Local {
+                    self.out.locals.push(ir::Local { name: v.name.into(), offset, size });
+                } else {
                     let scope = (self.out.code.len() as u32, u32::MAX);
                     self.out.variables.push(ir::Variable { offset, size, scope });
                 }
-                Entity::Local { offset: offset as u32, size: size as u32 }
+                Entity::Local { offset, size }
             }
             _ => {
                 let symbol = storage(v, self.module, self.pending)?;

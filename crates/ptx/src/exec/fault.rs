@@ -1,9 +1,11 @@
 //! Why a launch failed.
 
+use super::variable::Variable;
 use crate::error::Pos;
 use crate::ir::{Inst, Module};
 use crate::sem::{MbarrierOp, Operation};
 use crate::source::Line;
+use crate::types::Space;
 use std::fmt;
 
 /// What happened.
@@ -282,6 +284,32 @@ impl Fault {
             _ => None,
         };
         self
+    }
+
+    /// The variable of the block's or the thread's own memory that the failed access touches or lies nearest to; `dynamic` is
+    /// the launch's shared memory.
+    pub fn variable(&self, module: &Module, dynamic: u32) -> Option<Variable> {
+        let Cause::Address { address, bytes, space } = *self.cause else { return None };
+        let space = match space {
+            "shared" => Space::Shared,
+            "local" => Space::Local,
+            _ => return None,
+        };
+        self.variable_at(module, dynamic, space, (address, bytes.into()))
+    }
+
+    /// As [`Self::variable`], for an access where the fault is.
+    pub fn variable_at(
+        &self,
+        module: &Module,
+        dynamic: u32,
+        space: Space,
+        access: (u64, u64),
+    ) -> Option<Variable> {
+        let kernel = module.function(&self.kernel)?;
+        let own = self.spot.as_ref().and_then(|spot| spot.function.as_deref());
+        let function = own.map_or(Some(kernel), |name| module.function(name))?;
+        Variable::nearest(module, (kernel, function), dynamic, space, access)
     }
 
     /// Where in the PTX, if at an instruction: in its own text.

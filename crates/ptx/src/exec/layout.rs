@@ -9,13 +9,7 @@ use crate::ir::{Module, Symbol};
 /// Where the shared variables that `kernel` can reach lie, by variable number,
 /// and how large they are together. Dynamic ones begin where the static end.
 pub fn shared_layout(module: &Module, kernel: u32) -> (Vec<u32>, u32) {
-    let mut used: Vec<u32> = module
-        .reachable(kernel)
-        .iter()
-        .flat_map(|f| module.functions[*f as usize].shared_used.iter().copied())
-        .collect();
-    used.sort_unstable();
-    used.dedup();
+    let used = shared_used(module, kernel);
     let mut offsets = vec![0; module.shared.len()];
     let mut at = 0u64;
     for n in &used {
@@ -35,6 +29,18 @@ pub fn shared_layout(module: &Module, kernel: u32) -> (Vec<u32>, u32) {
         }
     }
     (offsets, at.min(u64::from(u32::MAX / 2)) as u32)
+}
+
+/// The shared variables that `kernel` can reach, in order.
+pub fn shared_used(module: &Module, kernel: u32) -> Vec<u32> {
+    let mut used: Vec<u32> = module
+        .reachable(kernel)
+        .iter()
+        .flat_map(|f| module.functions[*f as usize].shared_used.iter().copied())
+        .collect();
+    used.sort_unstable();
+    used.dedup();
+    used
 }
 
 /// A GPU's shared memory comes in units of so many bytes (PTX ISA, `%total_smem_size`, from sm_8x on).

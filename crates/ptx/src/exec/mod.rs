@@ -30,6 +30,7 @@ pub mod runtime;
 pub mod schedule;
 pub mod tensor;
 pub mod tensor_copy;
+mod variable;
 pub mod watch;
 
 pub use address::{
@@ -47,4 +48,5 @@ pub use layout::{initial_bytes, shared_layout, shared_size};
 pub use memory::{BadAddress, Memory};
 pub use plain::PlainMemory;
 pub use runtime::RuntimeCall;
+pub use variable::{Variable, beside};
 pub use watch::{BlockWatch, Marks, Ran, Touch, Watch};

@@ -2,7 +2,9 @@
 //!
 //! Owns: how far the bytes of a window can be believed. Must not know: files.
 
-use crate::event::{Body, Call, LaunchEvent, Mapped, MappedArgs, Range, Texts, Words};
+use crate::event::{
+    Body, Call, Counters, Gpu, LaunchEvent, Mapped, MappedArgs, Range, Texts, Words,
+};
 use crate::layout::*;
 use crate::stored::{self, Stored};
 
@@ -54,6 +56,17 @@ fn behind<T: Stored>(bytes: &[u8]) -> Option<T> {
     stored::read(bytes.get(size_of::<EventHead>()..)?)
 }
 
+/// The counters of work, if it has some.
+fn counters(bytes: &[u8]) -> Option<Counters<'_>> {
+    if bytes.get(7)? & EVENT_COUNTED == 0 {
+        return Some(Counters::default());
+    }
+    let (names, count) = (u32_at(bytes, GPU_COUNTERS), u32_at(bytes, GPU_COUNTERS + 4) as usize);
+    let begin = GPU_COUNTERS + 2 * size_of::<u32>();
+    let end = begin + count.checked_mul(size_of::<u64>()).filter(|_| count <= COUNTERS_MAX)?;
+    Some(Counters { names, bytes: bytes.get(begin..end)? })
+}
+
 pub(super) fn body(kind: u16, bytes: &[u8]) -> Option<Body<'_>> {
     Some(match kind {
         EVENT_LAUNCH => {
@@ -73,7 +86,7 @@ pub(super) fn body(kind: u16, bytes: &[u8]) -> Option<Body<'_>> {
                 },
             })
         }
-        EVENT_GPU => Body::Gpu(behind(bytes)?),
+        EVENT_GPU => Body::Gpu(Gpu { stored: behind(bytes)?, counters: counters(bytes)? }),
         EVENT_RANGE => {
             let range: RangeBody = behind(bytes)?;
             let text = bytes.get(RANGE_TEXT..RANGE_TEXT + usize::from(range.text))?;

@@ -225,7 +225,10 @@ fn store(
             let words = random.below(17) as usize;
             (CALL_WORDS + words * 8 + 8, random.bytes(words * 8))
         }
-        EVENT_GPU => (2 * SLOT, Vec::new()),
+        EVENT_GPU => match random.below(9) as usize * 8 {
+            0 => (GPU_COUNTERS, Vec::new()),
+            size => (GPU_COUNTERS + 8 + size, random.bytes(size)),
+        },
         EVENT_REGION | EVENT_MAP => {
             let args = random.below(MAPPED_MOST as u64 + 1) as usize * size_of::<MappedArg>();
             (MAPPED_ARGS + args, random.bytes(args))
@@ -246,7 +249,11 @@ fn store(
     let is_linked =
         matches!(kind, EVENT_LAUNCH | EVENT_CALL | EVENT_REGION) && random.below(2) == 1;
     let link = if is_linked { random.word() + 1 } else { 0 };
-    let flags = if is_linked { EVENT_LINKED } else { 0 };
+    let flags = match kind {
+        _ if is_linked => EVENT_LINKED,
+        EVENT_GPU if !content.is_empty() => EVENT_COUNTED,
+        _ => 0,
+    };
     let count = slots(size + if is_linked { 8 } else { 0 });
     let at = buffer.reserve(recorder, count, true)?;
     let dims = |random: &mut Random| [0; 3].map(|_| random.below(u64::from(u32::MAX)) as u32);
@@ -306,8 +313,13 @@ fn store(
                     reserved: 0,
                 };
                 at.at::<GpuBody>(32).write(stored);
+                if !content.is_empty() {
+                    at.at::<[u32; 2]>(GPU_COUNTERS).write([n, content.len() as u32 / 8]);
+                    let to = at.at::<u8>(GPU_COUNTERS + 8);
+                    to.copy_from_nonoverlapping(content.as_ptr(), content.len());
+                }
                 let ns = stored.end_ns - start_ns;
-                format!("{start_ns} {ns} {stored:?}")
+                format!("{start_ns} {ns} {stored:?} {content:?}")
             }
             EVENT_RANGE => {
                 let stored = RangeBody {
@@ -440,7 +452,12 @@ fn what_was_written_is_what_is_read() {
                     format!("{} {} {words:?} {text}", call.kernel, call.outs)
                 }
                 Body::Mark(text) => text.to_string(),
-                Body::Gpu(gpu) => format!("{} {} {gpu:?}", event.begin_ns, event.call_ns.unwrap()),
+                Body::Gpu(gpu) => {
+                    let (begin, ns) = (event.begin_ns, event.call_ns.unwrap());
+                    let counters: Vec<u8> =
+                        gpu.counters.iter().flat_map(u64::to_le_bytes).collect();
+                    format!("{begin} {ns} {:?} {counters:?}", gpu.stored)
+                }
                 Body::Range(range) => format!("{range:?}"),
                 Body::Mapped(mapped) => format!("{mapped:?}"),
             };

@@ -36,6 +36,8 @@ pub struct Run {
     exec: Arc<Exec>,
     context: Arc<Context>,
     priority: i32,
+    /// The recorded call that launched it, or the graph that fired it off.
+    call: u64,
     /// What its kernels have fired off.
     children: Ends,
     /// Where it belongs itself: its siblings go there.
@@ -50,13 +52,19 @@ impl Run {
     /// Of a launch by the host.
     pub fn new(exec: &Arc<Exec>, context: &Arc<Context>, priority: i32) -> Arc<Run> {
         exec.running.fetch_add(1, Ordering::AcqRel);
-        Run::within(exec.clone(), context.clone(), priority, Ends::default())
+        let call = cushim_accel::calls::number();
+        Run::within(exec.clone(), context.clone(), (priority, call), Ends::default())
     }
 
-    fn within(exec: Arc<Exec>, context: Arc<Context>, priority: i32, around: Ends) -> Arc<Run> {
+    fn within(
+        exec: Arc<Exec>,
+        context: Arc<Context>,
+        (priority, call): (i32, u64),
+        around: Ends,
+    ) -> Arc<Run> {
         let (children, tails, fired) = (Ends::default(), Mutex::default(), AtomicU32::new(0));
         let launches = AtomicBool::new(exec.steps.has_bodies());
-        Arc::new(Run { exec, context, priority, children, around, tails, fired, launches })
+        Arc::new(Run { exec, context, priority, call, children, around, tails, fired, launches })
     }
 
     /// Whether [`Run::end`] must follow its nodes, which have been taken: kernels may launch graphs, or the graph, of which
@@ -94,7 +102,7 @@ impl Run {
             let Some(exec) = next.filter(|_| self.context.healthy().is_ok()) else { continue };
             exec.running.fetch_add(1, Ordering::AcqRel);
             let around = self.around.clone();
-            let run = Run::within(exec, self.context.clone(), self.priority, around);
+            let run = Run::within(exec, self.context.clone(), (self.priority, self.call), around);
             run.whole();
             waiting.push(std::mem::take(&mut *lock(&run.tails)));
         }
@@ -102,7 +110,8 @@ impl Run {
 
     /// Starts a graph that counts as running, on a thread of its own; it belongs to `around`.
     fn fire(&self, exec: Arc<Exec>, around: &Ends) {
-        let run = Run::within(exec, self.context.clone(), self.priority, around.clone());
+        let own = (self.priority, self.call);
+        let run = Run::within(exec, self.context.clone(), own, around.clone());
         let end = Signal::new();
         lock(around).push(end.clone());
         host::run(move || {
@@ -116,6 +125,7 @@ impl Run {
 impl Owner for Run {
     fn dispatch(self: Arc<Self>, kernel: &KernelNode) -> Dispatch {
         let mut dispatch = kernel.dispatch.clone();
+        dispatch.call = self.call;
         let found = dispatch.code.kernels().get(dispatch.kernel);
         let launches = found.is_some_and(|kernel| kernel.launches_graphs);
         if launches {

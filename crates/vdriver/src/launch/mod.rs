@@ -99,6 +99,7 @@ pub unsafe fn prepare(function: &Arc<Function>, launch: &LaunchCall) -> Result<D
         dynamic_shared: launch.shared,
         arguments,
         cooperative: launch.cooperative,
+        call: cushim_accel::calls::number(),
         trail: cushim_accel::checks().and_then(|checks| checks.here()),
         stream: None,
         graph: None,

@@ -87,7 +87,7 @@ impl Slot<'_> {
             ordered::may_be();
         }
         if let Work::Dispatch(dispatch) = &mut work
-            && dispatch.trail.is_some()
+            && (dispatch.trail.is_some() || dispatch.call != 0)
         {
             dispatch.stream = Some((self.stream, ordered::count()));
         }

@@ -9,6 +9,7 @@
 
 mod coded;
 mod columns;
+mod counters;
 mod texts;
 
 use std::io::{self, Write};
@@ -31,6 +32,7 @@ use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::{ColumnDescPtr, ColumnPath};
 
 use self::columns::{BATCH, Column, encode, row_group};
+use self::counters::Counters;
 use self::texts::{Texts, hexadecimal};
 use super::inputs::{Sink, realtime};
 use crate::view::{KernelFilter, Source, gpu_word, range_word, word_value};
@@ -115,6 +117,7 @@ pub struct Parquet<W: Write + Send> {
     streams: Map<u64, u32>,
     answers: Map<(u16, i32), Option<u32>>,
     scratch: String,
+    counters: Counters,
 }
 
 /// What the crate says, as what a sink may say.
@@ -131,7 +134,9 @@ fn failed(error: ParquetError) -> io::Error {
 impl<W: Write + Send> Parquet<W> {
     /// Begins the file of the process that left `trace`.
     pub fn new(out: W, trace: &TraceFile) -> io::Result<Self> {
-        let schema = Arc::new(parse_message_type(SCHEMA).map_err(failed)?);
+        let counters = Counters::new(trace);
+        let schema = counters.schema(SCHEMA);
+        let schema = Arc::new(parse_message_type(&schema).map_err(failed)?);
         let properties = properties(trace).map_err(failed)?;
         let file = SerializedFileWriter::new(out, schema, properties.clone()).map_err(failed)?;
         let columns = file.schema_descr().columns().iter();
@@ -158,6 +163,7 @@ impl<W: Write + Send> Parquet<W> {
             streams,
             answers,
             scratch,
+            counters,
         })
     }
 
@@ -247,6 +253,7 @@ impl<W: Write + Send> Parquet<W> {
         next()?.number(event.call_ns.filter(|_| gpu.is_some()).map(|ns| ns as i64));
         next()?.number(gpu.map(|gpu| gpu.stream.into()));
         next()?.number(gpu.map(|gpu| gpu.graph_node as i64).filter(|&node| node != 0));
+        self.counters.of(gpu, meta).iter().try_for_each(|n| next().map(|c| c.number(*n)))?;
         let columns = self.columns.get_disjoint_mut([0, 1, 2].map(|n| self.arguments + n));
         let columns = columns.map_err(|_| ParquetError::General("too few columns".into()))?;
         let mut arguments = Arguments { columns, texts, scratch: &mut self.scratch, count: 0 };
@@ -292,7 +299,7 @@ fn device(launch: Option<&LaunchEvent<'_>>, gpu: Option<&Gpu>, meta: &Metadata) 
 /// A launch, work of a GPU, a region or mapping: what the event is of these.
 fn parts<'e, 'a>(
     event: &'e Event<'a>,
-) -> (Option<&'e LaunchEvent<'a>>, Option<&'e Gpu>, Option<&'e Mapped<'a>>) {
+) -> (Option<&'e LaunchEvent<'a>>, Option<&'e Gpu<'a>>, Option<&'e Mapped<'a>>) {
     match &event.body {
         Body::Launch(launch) => (Some(launch), None, None),
         Body::Gpu(gpu) => (None, Some(gpu), None),

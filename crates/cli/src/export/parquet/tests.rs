@@ -1,7 +1,7 @@
 //! Rows written and read back.
 
-use cushim_trace::event::LaunchEvent;
-use cushim_trace::layout::LaunchBody;
+use cushim_trace::event::{self, LaunchEvent};
+use cushim_trace::layout::{GpuBody, LaunchBody};
 use cushim_trace::meta::{Kernel, Process};
 use cushim_trace::testing::FileBuilder;
 use parquet::file::reader::{FileReader, SerializedFileReader};
@@ -93,4 +93,56 @@ fn values_that_never_come_again() {
         count += 1;
     }
     assert_eq!(count, events);
+}
+
+/// A trace with counters has a column for each, filled for work that was counted.
+#[test]
+fn counters_are_columns() {
+    let mut file = FileBuilder::new(&Process::default());
+    file.counters(1, "lanes waits");
+    // Another list of the same process, with names that no column can have.
+    file.counters(2, "waits a;b turns");
+    let values: Vec<u8> = [5u64, 6, 7].into_iter().flat_map(u64::to_le_bytes).collect();
+    for (n, size) in [(1, 16), (2, 24), (0, 0)] {
+        let counters = event::Counters { names: n, bytes: &values[..size] };
+        let stored = GpuBody { what: GPU_KERNEL, ..GpuBody::default() };
+        file.event(&Event {
+            id: 0,
+            parent: None,
+            tid: 5,
+            api: 0,
+            depth: 0,
+            begin_ns: 1000,
+            call_ns: Some(1),
+            status: Some(0),
+            link: 0,
+            body: Body::Gpu(Gpu { stored, counters }),
+        });
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.cushim");
+    file.write(&path).unwrap();
+    let mut trace = TraceFile::open(&path).unwrap();
+    let mut out = Parquet::new(Vec::new(), &trace).unwrap();
+    let files = std::slice::from_mut(&mut trace);
+    merge(files, &mut Progress::new(0), &mut |s, m, e| out.event(s, m, e)).unwrap();
+    let read = SerializedFileReader::new(bytes::Bytes::from(out.finish().unwrap())).unwrap();
+    let mut rows: Vec<[Field; 3]> = Vec::new();
+    for row in read.get_row_iter(None).unwrap() {
+        let row = row.unwrap();
+        rows.push(
+            ["lanes", "waits", "turns"].map(|name| get(&row, &format!("counter_{name}")).clone()),
+        );
+        assert_eq!(
+            row.get_column_iter().filter(|(name, _)| name.starts_with("counter_")).count(),
+            3
+        );
+    }
+    let n = Field::Long;
+    let expected = [
+        [n(5), n(6), Field::Null],
+        [Field::Null, n(5), n(7)],
+        [Field::Null, Field::Null, Field::Null],
+    ];
+    assert_eq!(rows, expected);
 }

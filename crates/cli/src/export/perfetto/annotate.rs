@@ -122,6 +122,11 @@ pub fn note(wire: &mut Wire, told: &mut Told, name: u32, text: &str) {
     Writer { wire, told }.one(name, |wire| wire.text(field::TEXT, text));
 }
 
+/// Writes one annotation, a number.
+pub fn count(wire: &mut Wire, told: &mut Told, name: u32, n: u64) {
+    Writer { wire, told }.one(name, |wire| wire.number(field::UINT, n));
+}
+
 impl Annotator {
     /// What `event` is called.
     pub fn subject(

@@ -105,7 +105,9 @@ impl<W: Write> Perfetto<W> {
             notes.push(("graph node", gpu.graph_node.to_string()));
         }
         let flow = (gpu.link != 0).then(|| flow(n, gpu.link));
-        self.slice((source.index, event.tid), (track, begin, end), (class, name), flow, &notes)
+        let counted: Vec<(&str, u64)> = gpu.counted(meta).collect();
+        let slice = (track, begin, end);
+        self.slice((source.index, event.tid), slice, (class, name), flow, &notes, &counted)
     }
 
     /// A slice from `begin` to `end` on `track`.
@@ -116,9 +118,12 @@ impl<W: Write> Perfetto<W> {
         (class, name): (u32, u32),
         flow: Option<u64>,
         notes: &[(&str, String)],
+        counted: &[(&str, u64)],
     ) -> io::Result<()> {
         let numbers: Vec<(u32, &str)> =
             notes.iter().map(|(name, text)| (self.annotator.texts.number(name), &**text)).collect();
+        let counted: Vec<(u32, u64)> =
+            counted.iter().map(|(name, n)| (self.annotator.texts.number(name), *n)).collect();
         let index = self.sequence(source, tid, begin);
         let Some(sequence) = self.sequences.get_mut(index) else { return Ok(()) };
         let wire = &mut self.wire;
@@ -134,6 +139,9 @@ impl<W: Write> Perfetto<W> {
         }
         for (name, text) in numbers {
             super::annotate::note(wire, told, name, text);
+        }
+        for (name, n) in counted {
+            super::annotate::count(wire, told, name, n);
         }
         wire.end(body);
         told.write(&self.annotator.texts, packet::INTERNED_DATA, wire);
@@ -168,7 +176,7 @@ impl<W: Write> Perfetto<W> {
             let row = self.apart.range_rows.entry(n).or_default().take(begin, now);
             let track = self.apart_track(n, &Key::Range(n, row), &|| "ranges".to_owned());
             let name = self.annotator.texts.number(&text);
-            return self.slice((n, tid), (track, begin, now), (class, name), None, &[]);
+            return self.slice((n, tid), (track, begin, now), (class, name), None, &[], &[]);
         }
         let key = Key::Thread(n, tid, range.domain);
         let track = self.apart_track(n, &key, &|| {

@@ -2,6 +2,8 @@
 //!
 //! Must not know: where the values come from.
 
+use std::collections::BTreeMap;
+
 use cushim_names::Value;
 use serde::ser::SerializeSeq;
 use serde::{Serialize, Serializer};
@@ -156,6 +158,8 @@ pub(super) struct GpuLine<'a> {
     pub(super) pid: u32,
     pub(super) t_ns: i64,
     pub(super) gpu_ns: u64,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) counters: BTreeMap<&'a str, u64>,
 }
 
 #[derive(Serialize)]

@@ -276,7 +276,7 @@ pub(crate) fn gpu_word(what: u8) -> &'static str {
 /// Work that a GPU did; `kernel` is its place in `known`.
 pub fn gpu(
     out: &mut dyn Write,
-    (source, meta, event, gpu): (&Source, &Metadata, &Event<'_>, &Gpu),
+    (source, meta, event, gpu): (&Source, &Metadata, &Event<'_>, &Gpu<'_>),
     kernel: Option<usize>,
     known: &Known,
 ) -> io::Result<()> {
@@ -305,6 +305,7 @@ pub fn gpu(
         pid: meta.process.pid,
         t_ns: (event.begin_ns as i64).wrapping_add(source.realtime_offset_ns),
         gpu_ns: event.call_ns.unwrap_or(0),
+        counters: gpu.counted(meta).collect(),
     };
     write(out, &line)
 }

@@ -294,20 +294,23 @@ impl Context {
                 match unsafe { (api.query)(data.end) } {
                     NOT_READY => break,
                     0 => match times(&self.anchors, api, &data) {
-                        Some((start_ns, end_ns)) => out.store(GpuBody {
-                            what: GPU_KERNEL,
-                            device: self.device as u32,
-                            context: number as u32 + 1,
-                            stream,
-                            kernel: data.kernel,
-                            link: data.link,
-                            start_ns,
-                            end_ns,
-                            grid: data.grid,
-                            block: data.block,
-                            shared: data.shared,
-                            ..GpuBody::default()
-                        }),
+                        Some((start_ns, end_ns)) => out.store(
+                            GpuBody {
+                                what: GPU_KERNEL,
+                                device: self.device as u32,
+                                context: number as u32 + 1,
+                                stream,
+                                kernel: data.kernel,
+                                link: data.link,
+                                start_ns,
+                                end_ns,
+                                grid: data.grid,
+                                block: data.block,
+                                shared: data.shared,
+                                ..GpuBody::default()
+                            },
+                            None,
+                        ),
                         None => _ = UNTIMED.fetch_add(1, Ordering::Relaxed),
                     },
                     _ => _ = UNTIMED.fetch_add(1, Ordering::Relaxed),

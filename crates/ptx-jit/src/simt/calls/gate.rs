@@ -285,6 +285,7 @@ fn function(variables: &[Variable], args: usize, local_size: u32, pos: Pos) -> F
         registers: vec![pointer],
         local_size,
         variables: Vec::new(),
+        locals: Vec::new(),
         code: vec![enter, make::control(Control::Return, pos)],
         block_of: Vec::new(),
         blocks: Vec::new(),

@@ -1,0 +1,49 @@
+//! What `libvcuda.so` tells `libcushim.so` of a launch whose work it has counted, and how it finds whom to tell.
+//!
+//! Owns the names and types of the two functions. Both sides are of one build; the size says that they are. Must not know what is
+//! counted, or what becomes of it.
+
+use std::ffi::{CStr, c_char};
+
+/// The function that answers the number of the recorded call which the calling thread is in, 0 for none.
+pub const CALL: &CStr = c"cushim_traced_call";
+/// Its type.
+pub type Call = unsafe extern "C" fn() -> u64;
+/// The function that stores a launch's work in the trace.
+pub const WORK: &CStr = c"cushim_traced_work";
+/// Its type: the work is there until it returns.
+pub type Work = unsafe extern "C" fn(*const Counted);
+
+/// A kernel that ran.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Counted {
+    /// Bytes of this structure.
+    pub size: u32,
+    /// Number of the device.
+    pub device: u32,
+    /// Number of the stream, of the driver's own counting; 0 where that is not known.
+    pub stream: u32,
+    /// Shared memory of a block, bytes.
+    pub shared: u32,
+    /// Blocks.
+    pub grid: [u32; 3],
+    /// Threads of a block.
+    pub block: [u32; 3],
+    /// The call that asked for it, as [`CALL`] answered then.
+    pub call: u64,
+    /// 1: a kernel that ran for that call launched it.
+    pub inner: u64,
+    /// `CLOCK_MONOTONIC` at its beginning, ns.
+    pub start_ns: u64,
+    /// `CLOCK_MONOTONIC` at its end, ns.
+    pub end_ns: u64,
+    /// The kernel's symbol, a C string.
+    pub symbol: *const c_char,
+    /// The counters' names with spaces between, a C string.
+    pub names: *const c_char,
+    /// The counters.
+    pub values: *const u64,
+    /// How many there are.
+    pub count: u64,
+}
