@@ -5,7 +5,7 @@
 
 use cushim_check::variable;
 pub use cushim_names::in_source as named;
-use cushim_ptx::exec::{Cause, Fault, Launch, beside};
+use cushim_ptx::exec::{Cause, Fault, KernelLaunch, beside};
 
 use super::memory::Memory;
 use cushim_accel::Failure;
@@ -14,7 +14,7 @@ use cushim_accel::Failure;
 const NULL: u64 = 1 << 16;
 
 /// A fault of a launch by CUDA's error codes.
-pub fn failure(fault: &Fault, launch: &Launch<'_>, memory: &Memory) -> Failure {
+pub fn failure(fault: &Fault, launch: &KernelLaunch<'_>, memory: &Memory) -> Failure {
     let near = match *fault.cause {
         Cause::Address { address, bytes, space: "global" } => near(memory, address, bytes.into()),
         Cause::Address { address, bytes, .. } => {
