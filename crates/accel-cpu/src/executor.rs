@@ -11,11 +11,12 @@ use cushim_ptx_jit::Arena;
 
 use super::bulk;
 use super::children::{self, Launched};
+use super::clock::clock;
 use super::code::CpuCode;
 use super::device_runtime::{Answered, Runtime};
 use super::fault;
 use super::heap::Heap;
-use super::host::{Host, clock};
+use super::host::Host;
 use super::memory::Memory;
 use super::pool::{Job, Pool};
 use cushim_accel::locks::lock;

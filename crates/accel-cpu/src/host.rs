@@ -4,6 +4,7 @@
 
 use cushim_ptx::exec;
 
+use super::clock::clock;
 use super::device_runtime::Runtime;
 use super::heap::Heap;
 use super::memory::Memory;
@@ -78,12 +79,4 @@ impl exec::Host for Host<'_> {
     fn interrupted(&self) -> bool {
         self.job.is_stopped()
     }
-}
-
-/// Nanoseconds of a clock of the system.
-pub fn clock(which: libc::clockid_t) -> u64 {
-    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: a place to write to.
-    unsafe { libc::clock_gettime(which, &raw mut now) };
-    (now.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(now.tv_nsec as u64)
 }

@@ -11,6 +11,7 @@ pub mod arena;
 mod bulk;
 mod cache;
 mod children;
+mod clock;
 mod code;
 mod device;
 mod device_runtime;
@@ -170,7 +171,7 @@ impl Accelerator for Cpu {
     }
 
     fn now(&self) -> u64 {
-        host::clock(libc::CLOCK_MONOTONIC)
+        clock::clock(libc::CLOCK_MONOTONIC)
     }
 
     fn sharing(&self) -> Option<&dyn Sharing> {

@@ -10,8 +10,8 @@ use cushim_profile::{Profile, Profiler};
 use cushim_ptx::exec::{Fault, Watch};
 use cushim_ptx_jit::Checked;
 
+use super::clock::clock;
 use super::code::CpuCode;
-use super::host::clock;
 use super::memory::Memory;
 
 /// What compiled code is to show.

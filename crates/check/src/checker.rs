@@ -15,7 +15,7 @@ use cushim_ptx::exec::beside;
 
 use super::bits::Bits;
 use super::blocks::{Block, Blocks, Kind, red_zone};
-use super::finding::{Finding, Findings, Trails};
+use super::finding::{Finding, Findings, Near};
 use super::options::{Options, Tool, names_kernel};
 use super::race::Races;
 use super::trail;
@@ -33,17 +33,6 @@ struct Pending {
     name: String,
     by: Trail,
     count: u64,
-}
-
-/// What an address is near to.
-#[derive(Debug, Clone, Default)]
-pub struct Near {
-    /// In words.
-    pub text: String,
-    /// Who allocated and freed it.
-    pub trails: Trails,
-    /// The variable that it is, if it is one.
-    pub variable: Option<Variable>,
 }
 
 /// What is known.

@@ -177,6 +177,17 @@ impl Findings {
     }
 }
 
+/// What an address is near to.
+#[derive(Debug, Clone, Default)]
+pub struct Near {
+    /// In words.
+    pub text: String,
+    /// Who allocated and freed it.
+    pub trails: Trails,
+    /// The variable that it is, if it is one.
+    pub variable: Option<Variable>,
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::indexing_slicing)]
 mod tests {

@@ -9,7 +9,7 @@ use cushim_ptx::exec::Fault;
 use cushim_ptx::ir::Module;
 use cushim_ptx::types::Space;
 
-use super::checker::Near;
+use super::finding::Near;
 use super::variable::{Variable, near};
 
 /// A kernel's launch.

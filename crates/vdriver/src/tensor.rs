@@ -98,7 +98,7 @@ entry! {
         };
         let tensor = Tensor { data_type: tensorDataType, address: globalAddress.0 as u64, sizes, strides, boxes, steps, interleave, swizzle, fill: oobFill, columns: None };
         // SAFETY: the caller has room for an object there, which is aligned.
-        unsafe { made(at as usize, &tensor) }
+        unsafe { made(at, &tensor) }
     }
 
     fn cuTensorMapEncodeIm2col (tensorMap: Ptr, tensorDataType: i32, tensorRank: u32, globalAddress: Ptr, globalDim: Ptr, globalStrides: Ptr, pixelBoxLowerCorner: Ptr, pixelBoxUpperCorner: Ptr, channelsPerPixel: u32, pixelsPerColumn: u32, elementStrides: Ptr, interleave: i32, swizzle: i32, l2Promotion: i32, oobFill: i32) {
@@ -114,7 +114,7 @@ entry! {
         let boxes = vec![channelsPerPixel, pixelsPerColumn];
         let tensor = Tensor { data_type: tensorDataType, address: globalAddress.0 as u64, sizes, strides, boxes, steps, interleave, swizzle, fill: oobFill, columns: Some([lower, upper]) };
         // SAFETY: the caller has room for an object there, which is aligned.
-        unsafe { made(at as usize, &tensor) }
+        unsafe { made(at, &tensor) }
     }
 
     fn cuTensorMapReplaceAddress (tensorMap: Ptr, globalAddress: Ptr) {

@@ -12,7 +12,7 @@ use cushim_ptx::types::Space;
 use super::block::Block;
 use super::found::{Found, Place};
 use super::order::Incomplete;
-use crate::checker::Near;
+use crate::finding::Near;
 use crate::options::Tool;
 
 fn three([x, y, z]: [u32; 3]) -> String {

@@ -51,7 +51,7 @@ impl<'a> Lower<'a, '_> {
             return self.wrong(i, u.found, u.expected);
         }
         let number = |operand: &ast::Operand<'a>| match operand.kind {
-            Operand::Const(Const::Int { value, .. }) => Some(value as u64),
+            Operand::Const(Const::Int { value, .. }) => Some(value),
             _ => None,
         };
         match (what, &i.operands[..]) {

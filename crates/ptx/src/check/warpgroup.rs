@@ -182,9 +182,7 @@ impl<'a> Lower<'a, '_> {
         let words = self.value(i, words, Scalar::B32, true)?;
         let most = if what.a.bits() == 8 { 1 } else { 2 };
         match selector.kind {
-            Operand::Const(Const::Int { value, .. }) if (value as u64) < most => {
-                Ok((words, value as u64))
-            }
+            Operand::Const(Const::Int { value, .. }) if value < most => Ok((words, value)),
             _ => self.wrong(i, "another selector", format!("a constant below {most}")),
         }
     }
@@ -406,7 +404,7 @@ impl<'a> Lower<'a, '_> {
         let mut parts = Vec::new();
         for place in &m.places {
             let mut at = place.clone();
-            if chunk % 2 > 0 {
+            if !chunk.is_multiple_of(2) {
                 at = self.make(of, Op::Add, &[], Scalar::U32, vec![at, m.chunk.clone()])?;
             }
             if chunk > 1 {

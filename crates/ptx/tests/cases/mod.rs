@@ -5,7 +5,7 @@
 //! ([`cushim_ptx::table`]), so that a form that is added there gets cases, too.
 //! It must not know who runs them: the interpreter, compiled code or a GPU.
 
-#![allow(dead_code)] // each user needs a part
+#![allow(dead_code, unused_imports)] // each user needs a part
 
 pub mod forms;
 pub mod inputs;

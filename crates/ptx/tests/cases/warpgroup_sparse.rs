@@ -49,7 +49,7 @@ fn meets(row: usize, group: usize, element: usize) -> Vec<usize> {
 fn said(row: usize, group: usize, element: usize) -> u32 {
     let columns = meets(row, group, element);
     match columns[..] {
-        [a, b] => (a % 4 | (b % 4) << 2) as u32,
+        [a, b] => ((a % 4) | ((b % 4) << 2)) as u32,
         _ => [0b0100, 0b1110][columns[0] % 2],
     }
 }
