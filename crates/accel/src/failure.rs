@@ -23,6 +23,8 @@ pub enum Failure {
     Misaligned(String),
     /// A failed `assert` (710).
     Assert(String),
+    /// An instruction with operands that it must not have (715).
+    IllegalInstruction(String),
     /// Any other end of a kernel before its end: trap, bad instruction (719).
     Launch(String),
     /// What the device's own software refused, for which CUDA has no name (999).
@@ -40,6 +42,7 @@ impl fmt::Display for Failure {
             | Failure::IllegalAddress(why)
             | Failure::Misaligned(why)
             | Failure::Assert(why)
+            | Failure::IllegalInstruction(why)
             | Failure::Launch(why)
             | Failure::Device(why) => f.write_str(why),
         }

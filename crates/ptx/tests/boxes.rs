@@ -57,7 +57,7 @@ fn images(address: u64, steps: u32, corners: Corners) -> TensorMap {
         sizes: vec![8, 9, 6, 3],
         strides: vec![32, 288, 1728],
         boxes: vec![4, 30, 1, 1],
-        steps: vec![1, steps, steps, 1],
+        steps: vec![1, steps, steps, steps],
         swizzle: 0,
         columns: Some(corners),
     }
@@ -73,7 +73,7 @@ fn pixels_follow_each_other_within_their_box() {
         let found = given(&text("", LOAD, 480), |at| images(at, steps, corners)).unwrap();
         // Every pixel of the box, image by image, from the first on.
         let step = steps as usize;
-        let places = (1..9i64).flat_map(|n| {
+        let places = (1..99i64).step_by(step).flat_map(|n| {
             let rows = (if n == 1 { 3 } else { 0 }..5i64).step_by(step);
             rows.flat_map(move |h| (-1..7i64).step_by(step).map(move |w| (w + 2, h + 1, n)))
         });
@@ -90,6 +90,86 @@ fn pixels_follow_each_other_within_their_box() {
     }
 }
 
+/// An H100 gives for a sum of singles by a tensor map what it gives for type `FLOAT32`, and not for `FLOAT32_FTZ`.
+#[test]
+fn sums_of_singles_keep_subnormal_numbers() {
+    let fill = "mov.u32 %r5, 3; st.shared.b32 [%r1], %r5; st.shared.b32 [%r1+4], %r5;
+st.shared.b32 [%r1+8], %r5; st.shared.b32 [%r1+12], %r5;";
+    let add =
+        "cp.reduce.async.bulk.tensor.1d.global.shared::cta.add.tile.bulk_group [%rd1, {0}], [%r1];
+cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;
+ld.global.b32 %r5, [%rd5+-1024]; st.shared.b32 [%r1], %r5;
+ld.global.b32 %r5, [%rd5+-1012]; st.shared.b32 [%r1+12], %r5;";
+    let found = given(&text(fill, add, 0), |address| TensorMap {
+        address,
+        element: Scalar::F32,
+        sizes: vec![4096],
+        strides: Vec::new(),
+        boxes: vec![4],
+        steps: vec![1],
+        swizzle: 0,
+        columns: None,
+    });
+    // The tensor's words count from 1: as singles, the least of all.
+    assert_eq!(found.unwrap()[..4], [4, 3, 3, 7]);
+}
+
+/// Where boxes of 8 by 6 words of an area of 64 by 32 begin, and whether an H100 loads and stores them; it ends the others with an
+/// illegal instruction.
+const PLACES: [(i32, i32, [bool; 2]); 10] = [
+    (4, 3, [true, true]),
+    (-4, 3, [true, false]),
+    (4, -1, [true, false]),
+    (56, 3, [true, true]),
+    (60, 3, [true, true]),
+    (64, 3, [true, true]),
+    (4, 29, [true, true]),
+    (4, 32, [true, true]),
+    (6, 3, [false, false]),
+    (-2, 3, [false, false]),
+];
+
+#[test]
+fn tiles_begin_where_an_h100_takes_them() {
+    let area = |address| TensorMap {
+        address,
+        element: Scalar::U32,
+        sizes: vec![64, 32],
+        strides: vec![256],
+        boxes: vec![8, 6],
+        steps: vec![1, 1],
+        swizzle: 0,
+        columns: None,
+    };
+    for (x, y, taken) in PLACES {
+        let load = format!(
+            "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r1], [%rd1, {{{x}, {y}}}], [%r2];"
+        );
+        let store = format!(
+            "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%rd1, {{{x}, {y}}}], [%r1];
+cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;"
+        );
+        for (copy, bytes, taken) in [(load, 192, taken[0]), (store, 0, taken[1])] {
+            match given(&text("", &copy, bytes), area) {
+                Ok(_) => assert!(taken, "{x} {y}: {copy}"),
+                Err(why) => {
+                    assert!(!taken && why.contains("a box begins at"), "{x} {y}: {why}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn columns_begin_within_their_pixels() {
+    for (place, taken) in [("6, -1, 3, 1", true), ("6, -2, 3, 1", false), ("6, -1, 5, 1", false)] {
+        let corners = Corners { lower: [-1, 0, 0], upper: [-2, -1, 0] };
+        let load = LOAD.replace("6, -1, 3, 1", place);
+        let found = given(&text("", &load, 480), |at| images(at, 1, corners));
+        assert_eq!(found.is_ok(), taken, "{place}: {:?}", found.err());
+    }
+}
+
 #[test]
 fn maps_are_of_one_kind() {
     let corners = Corners { lower: [0; 3], upper: [0; 3] };
@@ -103,7 +183,7 @@ fn maps_are_of_one_kind() {
 
 #[test]
 fn kernels_replace_fields_of_maps() {
-    let tile = "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r1], [%rd1, {2, 1}], [%r2];";
+    let tile = "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r1], [%rd1, {4, 1}], [%r2];";
     let plain = |address| TensorMap {
         address,
         element: Scalar::U32,
@@ -120,7 +200,7 @@ fn kernels_replace_fields_of_maps() {
         };
         field("global_address", 64, "%rd5")
             + &field("rank", 32, "1")
-            + &field("global_dim", 32, "0, 5")
+            + &field("global_dim", 32, "0, 7")
             + &field("global_dim", 32, "1, 4")
             + &field("global_stride", 64, "0, 128")
             + &field("box_dim", 32, "0, 4")
@@ -141,8 +221,8 @@ fn kernels_replace_fields_of_maps() {
 fence.proxy.tensormap::generic.acquire.gpu [%rd1], 128;\n";
     let mut expected = vec![0; WORDS];
     for (row, h) in (1..8).step_by(2).enumerate() {
-        for (column, w) in (2..6).enumerate() {
-            if w < 5 && h < 4 {
+        for (column, w) in (4..8).enumerate() {
+            if w < 7 && h < 4 {
                 expected[4 * row + column] = 1 + 256 + w + 32 * h;
             }
         }

@@ -35,6 +35,7 @@ pub const CONTEXT_IS_DESTROYED: i32 = 709;
 pub const ASSERT: i32 = 710;
 pub const HOST_MEMORY_ALREADY_REGISTERED: i32 = 712;
 pub const HOST_MEMORY_NOT_REGISTERED: i32 = 713;
+pub const ILLEGAL_INSTRUCTION: i32 = 715;
 pub const MISALIGNED_ADDRESS: i32 = 716;
 pub const LAUNCH_FAILED: i32 = 719;
 pub const COOPERATIVE_LAUNCH_TOO_LARGE: i32 = 720;
@@ -64,6 +65,7 @@ pub fn of(failure: &Failure) -> i32 {
         Failure::IllegalAddress(_) => ILLEGAL_ADDRESS,
         Failure::Misaligned(_) => MISALIGNED_ADDRESS,
         Failure::Assert(_) => ASSERT,
+        Failure::IllegalInstruction(_) => ILLEGAL_INSTRUCTION,
         Failure::Launch(_) => LAUNCH_FAILED,
         Failure::Device(_) => UNKNOWN,
     }

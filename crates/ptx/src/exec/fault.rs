@@ -55,6 +55,15 @@ pub enum Cause {
         /// The type.
         element: &'static str,
     },
+    /// A box of a tensor cannot begin there (CUDA error 715).
+    TensorPlace {
+        /// The axis, 0 the innermost.
+        axis: usize,
+        /// The coordinate.
+        coordinate: i32,
+        /// What was expected.
+        expected: &'static str,
+    },
     /// A failed `assert` (CUDA error 710).
     Assert,
     /// Local memory is used up (CUDA error 719).
@@ -229,6 +238,12 @@ impl fmt::Display for Cause {
             }
             Cause::TensorReduction { element } => {
                 write!(f, "a reduction that elements of type {element} do not have")
+            }
+            Cause::TensorPlace { axis, coordinate, expected } => {
+                write!(
+                    f,
+                    "a box begins at {coordinate} on axis {axis} of its tensor, expected {expected}"
+                )
             }
             Cause::Assert => write!(f, "assertion failed"),
             Cause::Stack { limit } => {

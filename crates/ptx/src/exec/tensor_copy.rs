@@ -90,6 +90,7 @@ impl<'m> Rows<'m> {
 
     /// To the next pixel of the box; behind its last one to the next image.
     fn next_pixel(&mut self, lower: &[i16], upper: &[i16]) {
+        let last = self.at.len();
         let Some((image, pixel)) = self.at.split_last_mut() else { return };
         for (n, index) in pixel.iter_mut().enumerate() {
             let size = self.map.sizes.get(n + 1).copied().unwrap_or(1) as i64;
@@ -100,7 +101,8 @@ impl<'m> Rows<'m> {
             }
             *index = corner(lower);
         }
-        *image += 1;
+        // Recorded on an H100: the step of the image's axis counts, too.
+        *image += i64::from(self.map.steps.get(last).copied().unwrap_or(1));
     }
 }
 
@@ -131,7 +133,8 @@ impl Iterator for Rows<'_> {
 /// Copies a box between the tensor and shared memory at `shared`.
 ///
 /// # Errors
-/// Those of `reach`; [`Cause::TensorReduction`] for a reduction that the elements do not have.
+/// Those of `reach`; [`Cause::TensorReduction`] for a reduction that the elements do not have, [`Cause::TensorPlace`] for a box that
+/// begins where none can.
 pub fn copy<R: Reach>(
     reach: &mut R,
     map: &TensorMap,
@@ -141,6 +144,7 @@ pub fn copy<R: Reach>(
 ) -> Result<(), R::Error> {
     let ty = map.element;
     let width = u64::from(ty.bytes());
+    placed(map, begin, way).map_err(|cause| reach.fail(cause))?;
     let columns = map.count(0);
     let first = i64::from(begin.coordinates.first().copied().unwrap_or(0));
     let size = map.sizes.first().copied().unwrap_or(0) as i64;
@@ -176,13 +180,47 @@ pub fn copy<R: Reach>(
                 None => reach.write(Space::Global, at, element)?,
                 Some(update) => {
                     let value = word(element);
-                    let mut new = |old| alu::atomic_global(update, old, value, 0);
+                    let mut new = |old| reduced(update, old, value);
                     reach.update(Space::Global, at, width as u32, &mut new)?;
                 }
             }
         }
     }
     Ok(())
+}
+
+/// Whether a box can begin there: an H100 ends the others with an illegal instruction. Measured with boxes of tiles and columns of
+/// five types in many places: every one that ended so breaks one of these rules, and none that breaks one ran.
+fn placed(map: &TensorMap, begin: &Place, way: Way) -> Result<(), Cause> {
+    let of = |axis: usize| begin.coordinates.get(axis).copied().unwrap_or(0);
+    let fail = |axis, expected| Err(Cause::TensorPlace { axis, coordinate: of(axis), expected });
+    let Some(corners) = &map.columns else {
+        if i64::from(of(0)) * i64::from(map.element.bytes()) % 16 != 0 {
+            return fail(0, "a multiple of 16 bytes");
+        }
+        let below = begin.coordinates.iter().position(|n| *n < 0);
+        return match below.filter(|_| way != Way::Load) {
+            Some(axis) => fail(axis, "0 or more where it is stored"),
+            None => Ok(()),
+        };
+    };
+    for axis in 1..begin.coordinates.len().saturating_sub(1) {
+        let corner = |list: &[i16]| i64::from(list.get(axis - 1).copied().unwrap_or(0));
+        let size = map.sizes.get(axis).copied().unwrap_or(1) as i64;
+        if !(corner(&corners.lower)..size + corner(&corners.upper)).contains(&of(axis).into()) {
+            return fail(axis, "a pixel between the corners of its map");
+        }
+    }
+    Ok(())
+}
+
+/// What a reduction leaves of an element. A sum of singles keeps subnormal numbers (an H100), as atomic operations on global
+/// memory do not.
+fn reduced(update: Update, old: u64, value: u64) -> u64 {
+    match update {
+        Update::FloatAdd(Scalar::F32) => alu::atomic(update, old, value, 0),
+        _ => alu::atomic_global(update, old, value, 0),
+    }
 }
 
 /// Reads the elements of a row that there are, all at once.
