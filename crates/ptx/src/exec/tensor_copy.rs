@@ -189,8 +189,8 @@ pub fn copy<R: Reach>(
     Ok(())
 }
 
-/// Whether a box can begin there: an H100 ends the others with an illegal instruction. Measured with boxes of tiles and columns of
-/// five types in many places: every one that ended so breaks one of these rules, and none that breaks one ran.
+/// Whether a box can begin there: an H100 ends the others with an illegal instruction. Measured with boxes of tiles and columns in
+/// many places: every one that ended so breaks one of these rules, and none that breaks one was seen to run.
 fn placed(map: &TensorMap, begin: &Place, way: Way) -> Result<(), Cause> {
     let of = |axis: usize| begin.coordinates.get(axis).copied().unwrap_or(0);
     let fail = |axis, expected| Err(Cause::TensorPlace { axis, coordinate: of(axis), expected });
