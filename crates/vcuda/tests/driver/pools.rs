@@ -160,3 +160,38 @@ fn pools_refuse_what_they_cannot_give() {
         assert_eq!(bytes::<2>(at), [9, 9]);
     }
 }
+
+#[test]
+fn a_pool_of_managed_memory_is_seen_by_both_sides() {
+    if !in_child("pools::a_pool_of_managed_memory_is_seen_by_both_sides") {
+        return;
+    }
+    start();
+    let s = stream(1);
+    // Allocation type 2; a device, the host, its node, no place.
+    for location in [1, 2, 3, 0] {
+        let mut props: [i32; 22] = [0; 22];
+        (props[0], props[2]) = (2, location);
+        let (mut pool, mut kind, mut managed) = (Ptr(0), 9u32, 9u32);
+        assert_eq!(unsafe { api::cuMemPoolCreate(Out(&raw mut pool), place(&props)) }, 0);
+        let (code, at) = take(pool, 4096, s);
+        assert_eq!(code, 0);
+        unsafe {
+            // CU_POINTER_ATTRIBUTE_MEMORY_TYPE, _IS_MANAGED.
+            assert_eq!(api::cuPointerGetAttribute(place_mut(&mut kind), 2, at), 0);
+            assert_eq!(api::cuPointerGetAttribute(place_mut(&mut managed), 8, at), 0);
+            assert_eq!((kind, managed), (2, 1));
+            assert_eq!(api::cuMemsetD8Async(at, 5, 4096, s), 0);
+            assert_eq!(api::cuStreamSynchronize(s), 0);
+            let here = at.0 as *mut u8;
+            assert_eq!(here.add(4095).read_volatile(), 5);
+            here.write_volatile(7);
+            assert_eq!(bytes::<2>(at), [7, 5]);
+            assert_eq!(api::cuMemFreeAsync(at, s), 0);
+            assert_eq!(api::cuMemPoolDestroy(pool), 0);
+        }
+        props[1] = 1;
+        let code = unsafe { api::cuMemPoolCreate(Out(&raw mut pool), place(&props)) };
+        assert_eq!(code, 801, "handed on to other processes");
+    }
+}

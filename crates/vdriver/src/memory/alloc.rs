@@ -71,7 +71,7 @@ entry! {
             drop(allocation);
             return Ok(());
         }
-        let of = [Source::Device, Source::Managed, Source::Pool];
+        let of = [Source::Device, Source::Managed, Source::Pool, Source::ManagedPool];
         super::release::free(dptr.0 as u64, &of)
     }
 
@@ -168,7 +168,7 @@ pub fn managed(address: Ptr, bytes: usize) -> Result<(), i32> {
     let device = top().map_or(0, |context| context.device);
     let visible = accelerator().devices().get(device).is_some_and(|d| d.host_visible);
     match super::inside(address.0 as u64, bytes) {
-        Ok(range) if matches!(range.source, Source::Managed | Source::ManagedVariable) => Ok(()),
+        Ok(range) if range.source.is_managed() => Ok(()),
         Err(_) if visible && super::is_pageable(address.0 as u64) && address.0 >= 4096 => Ok(()),
         _ => Err(status::INVALID_VALUE),
     }

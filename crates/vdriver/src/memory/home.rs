@@ -50,9 +50,11 @@ pub fn home(address: u64, bytes: usize, role: Role) -> Result<Home, i32> {
         return Err(status::INVALID_VALUE);
     }
     Ok(match range.source {
-        Source::Host | Source::Registered | Source::Managed | Source::ManagedVariable => {
-            Home::Shared
-        }
+        Source::Host
+        | Source::Registered
+        | Source::Managed
+        | Source::ManagedVariable
+        | Source::ManagedPool => Home::Shared,
         Source::Mapped if range.host != 0 => Home::Shared,
         Source::Device
         | Source::Pool

@@ -49,6 +49,8 @@ pub enum Source {
     Managed,
     /// A pool; given back to it.
     Pool,
+    /// A pool of managed memory; given back to it.
+    ManagedPool,
     /// An allocation node of a graph; the graph's.
     Graph,
     /// A variable of a module; the module's.
@@ -92,6 +94,13 @@ pub struct Range {
 
 static RANGES: RwLock<BTreeMap<u64, Arc<Range>>> = RwLock::new(BTreeMap::new());
 static NEXT: AtomicU64 = AtomicU64::new(1);
+
+impl Source {
+    /// Whether the host and devices have it at the same time.
+    pub fn is_managed(self) -> bool {
+        matches!(self, Source::Managed | Source::ManagedVariable | Source::ManagedPool)
+    }
+}
 
 /// Notes a range.
 pub fn add(

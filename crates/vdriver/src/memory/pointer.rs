@@ -62,10 +62,6 @@ entry! {
 /// `CU_POINTER_ATTRIBUTE_HOST_POINTER`.
 const HOST_POINTER: i32 = 4;
 
-fn is_managed(range: &Range) -> bool {
-    matches!(range.source, Source::Managed | Source::ManagedVariable)
-}
-
 unsafe fn answer(
     to: Ptr,
     attribute: i32,
@@ -87,7 +83,7 @@ unsafe fn answer(
         (6, found) => (found.map_or(0, |range| u64::from(range.sync.load(Ordering::Relaxed))), 4),
         // Buffer id; managed; device ordinal (CU_DEVICE_INVALID is -2).
         (7, found) => (found.map_or(0, |range| range.id), 8),
-        (8, found) => (found.map_or(0, |range| u64::from(is_managed(range))), 4),
+        (8, found) => (found.map_or(0, |range| u64::from(range.source.is_managed())), 4),
         (9, found) => (found.map_or(-2i64 as u64, |range| range.device as u64), 4),
         // Capable of interprocess sharing by the old functions: no.
         (10, _) => (0, 4),

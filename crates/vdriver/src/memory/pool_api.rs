@@ -53,7 +53,7 @@ fn allocate(to: Place<Ptr>, bytes: usize, pool: Option<Ptr>, stream: Stream) -> 
     super::insert(Arc::new(Range {
         base: address,
         bytes,
-        source: Source::Pool,
+        source: if pool.kind == MemoryKind::Managed { Source::ManagedPool } else { Source::Pool },
         device: pool.device,
         context: context.id,
         context_handle: context.handle(),
@@ -80,7 +80,7 @@ fn free(address: u64, stream: &Arc<Object>) -> Result<(), i32> {
     let range = super::find(address).filter(|range| range.base == address);
     let range = range.ok_or(status::INVALID_VALUE)?;
     match range.source {
-        Source::Pool => {}
+        Source::Pool | Source::ManagedPool => {}
         // What cuMemAlloc gave may be freed in a stream too.
         Source::Device | Source::Managed => {}
         _ => return Err(status::INVALID_VALUE),
@@ -148,16 +148,18 @@ entry! {
         if pool.is_null() || !matches!(kind, 1 | 2) || !matches!(handles, 0 | 1 | 8 | 9) || reserved {
             return Err(status::INVALID_VALUE);
         }
-        let (device, place) = location(place, id)?;
+        // Managed memory needs no location (measured).
+        let (device, place) = if [kind, place] == [2, 0] { (0, MemoryKind::Managed) } else { location(place, id)? };
+        let memory = if kind == 2 { MemoryKind::Managed } else { place };
         // As descriptors, and of a device's memory, they can be handed on.
-        if handles > 1 || kind != 1 || (handles == 1 && place != MemoryKind::Device) {
+        if handles > 1 || (handles == 1 && memory != MemoryKind::Device) {
             return Err(status::NOT_SUPPORTED);
         }
         if most > accelerator().devices().get(device).map_or(0, |device| device.memory) {
             return Err(status::OUT_OF_MEMORY);
         }
         let made = match handles {
-            0 => Pool::new(device, place, false, most),
+            0 => Pool::new(device, memory, false, most),
             _ => Pool::shared(device, Backing::new(device)?, most),
         };
         give(pool, Ptr(crate::handle::handle(&made)))

@@ -34,7 +34,7 @@ fn give_back(range: &Range) {
     match range.source {
         Source::Device | Source::Host | Source::Managed => accelerator().free(range.base),
         Source::Registered => accelerator().unregister_host(range.base),
-        Source::Pool => pool::give_back(range),
+        Source::Pool | Source::ManagedPool => pool::give_back(range),
         Source::Imported => ipc::forget(range.base),
         Source::Mapped | Source::Graph | Source::Variable | Source::ManagedVariable => {}
     }
