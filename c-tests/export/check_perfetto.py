@@ -13,7 +13,7 @@ from collections import Counter
 
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
-BEGIN, END, INSTANT = 1, 2, 3
+BEGIN, END, INSTANT, COUNTER = 1, 2, 3, 4
 
 
 def packets(data):
@@ -52,7 +52,7 @@ def value(annotation):
 
 def decode(path):
     data = open(path, "rb").read()
-    sequences, tracks, stacks = {}, {}, {}
+    sequences, tracks, stacks, levels = {}, {}, {}, {}
     slices, instants, primary = [], [], None
     for packet in packets(data):
         sequence = sequences.setdefault(packet.trusted_packet_sequence_id, Sequence())
@@ -93,6 +93,14 @@ def decode(path):
             one = stacks[track].pop()
             one["dur"] = time - one["ts"]
             assert one["dur"] >= 0
+            continue
+        assert (event.type == COUNTER) == tracks[track].HasField("counter")
+        if event.type == COUNTER:
+            # Work has a level, and behind it there is none.
+            level = levels.setdefault(track, [])
+            assert level and level[-1][0] <= time or not level, f"track {track} goes back"
+            assert len(level) % 2 == 0 or event.counter_value == 0
+            level.append((time, event.counter_value))
             continue
         notes = {}
         for note in event.debug_annotations:

@@ -9,6 +9,7 @@ use std::sync::{Arc, OnceLock};
 use cushim_ptx::ast::Linkage;
 use cushim_ptx::exec::{self, DeviceFunction, Memory as _, RuntimeCall};
 use cushim_ptx::ir::{Base, Function, Global, Module, Src, Symbol};
+use cushim_ptx::origin::{self, Origins};
 use cushim_ptx::types::Space;
 
 use super::device;
@@ -29,6 +30,8 @@ pub struct CpuCode {
     pub functions: Vec<u32>,
     /// Its machine code, made at the first launch; `None` where there can be none.
     compiled: Vec<OnceLock<Option<cushim_ptx_jit::Kernel>>>,
+    /// From which parameters the addresses of its accesses are computed, found where that is looked at.
+    origins: Vec<OnceLock<Arc<Origins>>>,
     /// Whether each kernel may call the device runtime.
     pub launches: Vec<bool>,
     symbols: Symbols,
@@ -73,6 +76,7 @@ impl CpuCode {
             globals: vec![0; module.globals.len()],
             functions: Vec::new(),
             compiled: Vec::new(),
+            origins: Vec::new(),
             launches: Vec::new(),
             symbols: Symbols::default(),
             block: None,
@@ -87,7 +91,15 @@ impl CpuCode {
         code.describe(&missing);
         code.symbols.undefined = code.names_undefined(&missing);
         code.compiled.resize_with(code.functions.len(), OnceLock::new);
+        code.origins.resize_with(code.functions.len(), OnceLock::new);
         Ok(code)
+    }
+
+    /// From which parameters a kernel's addresses are computed.
+    pub fn origins(&self, kernel: usize) -> Arc<Origins> {
+        let function = self.functions.get(kernel).zip(self.origins.get(kernel));
+        let Some((function, known)) = function else { return Arc::default() };
+        known.get_or_init(|| Arc::new(origin::origins(&self.module, *function))).clone()
     }
 
     /// The machine code of a kernel, made now if it is the first launch; `None` where only the

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use cushim_accel::Dispatch;
-use cushim_check::{CheckedLaunch, Launched, Tool};
+use cushim_check::{Bounds, CheckedLaunch, Launched, Tool};
 use cushim_profile::{Profile, Profiler};
 use cushim_ptx::exec::{Fault, Watch};
 use cushim_ptx_jit::Checked;
@@ -20,6 +20,7 @@ pub fn shown(memory: &Memory) -> Checked {
     let has = |tool| checker.has(tool);
     Checked {
         global: has(Tool::Memory) || has(Tool::Init),
+        bounds: has(Tool::Memory),
         every: has(Tool::Race),
         shared: has(Tool::Init) || has(Tool::Race),
         local: has(Tool::Init),
@@ -111,6 +112,10 @@ pub fn watch(memory: &Memory, dispatch: &Dispatch) -> Option<Looks> {
         trail: dispatch.trail.clone(),
         stream: dispatch.stream,
     };
-    let launch = CheckedLaunch { checker, of: Arc::new(launched), reported };
+    let bounds = match reported && checker.has(Tool::Memory) {
+        true => Bounds::new(&checker, code.origins(dispatch.kernel), &dispatch.arguments),
+        false => Bounds::default(),
+    };
+    let launch = CheckedLaunch { checker, of: Arc::new(launched), bounds, reported };
     Some(Looks::Checks(cushim_check::Looks(Arc::new(launch))))
 }

@@ -112,7 +112,7 @@ impl FileSums {
             Body::Launch(launch) => Some(launch.kernel),
             Body::Call(call) => Some(call.kernel).filter(|&id| id != 0),
             Body::Mark(text) => return self.mark(at, text),
-            Body::Gpu(gpu) => return self.gpu(only, (at, end), e, gpu),
+            Body::Gpu(gpu) => return self.gpu(only, meta, (at, end), e, gpu),
             Body::Mapped(mapped) => Some(mapped.kernel).filter(|_| mapped.what == 0),
             Body::Range(range) => return self.range(meta, (at, since), e.tid, range),
         };
@@ -245,9 +245,10 @@ impl FileSums {
     fn gpu(
         &mut self,
         only: Option<&HashSet<u32>>,
+        meta: &Metadata,
         (at, end): (i64, i64),
         e: &Event<'_>,
-        gpu: &Gpu,
+        gpu: &Gpu<'_>,
     ) {
         let is_kernel = gpu.what == GPU_KERNEL && gpu.kernel != 0;
         if only.is_some_and(|only| !is_kernel || !only.contains(&gpu.kernel)) {
@@ -264,6 +265,7 @@ impl FileSums {
             let row = self.kernels.entry(gpu.kernel);
             let row = row.or_insert_with(|| KernelRow { first_ns: at, ..KernelRow::default() });
             row.gpu.add(e.call_ns, false);
+            row.counted.add(gpu.counted(meta));
         } else {
             let direction = if gpu.what == GPU_COPY { gpu.direction } else { 0 };
             let row = self.gpu_copies.entry(direction).or_default();

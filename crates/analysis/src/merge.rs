@@ -141,6 +141,7 @@ fn kernels(
             calls: Calls::of(&row.times),
             graph_nodes: row.nodes,
             gpu: Gpu::of(&row.gpu),
+            counted: Some(&row.counted).filter(|counted| counted.count > 0).cloned(),
             shapes: shapes(row),
             other_shapes: row.other_shapes,
             arguments: layout.map(|layout| arguments(layout, kernel, row)),

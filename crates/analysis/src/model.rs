@@ -5,7 +5,7 @@
 
 use serde::Serialize;
 
-use crate::rows::Times;
+use crate::rows::{Counted, Times};
 use crate::timeline::Timeline;
 
 /// The format's name and version; another number would mean another format.
@@ -194,6 +194,8 @@ pub struct Kernel {
     pub graph_nodes: u64,
     /// What GPUs did of it; `None` where that was not recorded.
     pub gpu: Option<Gpu>,
+    /// What was counted of that; `None` where nothing was.
+    pub counted: Option<Counted>,
     /// Shapes, the most used first.
     pub shapes: Vec<Shape>,
     /// Launches with shapes beyond those that were kept.

@@ -10,6 +10,7 @@ use cushim_abi::work::{Direction, transfer};
 use cushim_trace::event::{LaunchEvent, Mapped};
 use cushim_trace::layout::{LAUNCH_ARGS_NULL, LAUNCH_ARGS_UNKNOWN};
 use cushim_trace::meta::Api;
+use serde::Serialize;
 
 use crate::copies::Rule;
 use crate::facts::REPORTERS;
@@ -105,6 +106,39 @@ impl Arguments {
     }
 }
 
+/// Counters of work, summed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Counted {
+    /// How much work had any.
+    pub count: u64,
+    /// By name.
+    pub sums: BTreeMap<String, u64>,
+}
+
+impl Counted {
+    /// Adds those of one piece of work.
+    pub(super) fn add<'a>(&mut self, counters: impl Iterator<Item = (&'a str, u64)>) {
+        let mut any = false;
+        for (name, n) in counters {
+            any = true;
+            self.sum(name, n);
+        }
+        self.count += u64::from(any);
+    }
+
+    fn sum(&mut self, name: &str, n: u64) {
+        match self.sums.get_mut(name) {
+            Some(sum) => *sum = sum.saturating_add(n),
+            None => _ = self.sums.insert(name.to_owned(), n),
+        }
+    }
+
+    fn merge(&mut self, other: &Counted) {
+        self.count += other.count;
+        other.sums.iter().for_each(|(name, n)| self.sum(name, *n));
+    }
+}
+
 /// Sums over one kernel.
 #[derive(Clone, Debug, Default)]
 pub struct KernelRow {
@@ -116,6 +150,8 @@ pub struct KernelRow {
     pub nodes: u64,
     /// What a GPU did of it.
     pub gpu: Times,
+    /// What was counted of that (`cushim profile -o`).
+    pub counted: Counted,
     /// Shapes and how often each was used.
     pub shapes: Map<Shape, Times>,
     /// Launches with shapes beyond those that are kept.
@@ -306,6 +342,7 @@ impl KernelRow {
         self.times.merge(&other.times);
         self.nodes += other.nodes;
         self.gpu.merge(&other.gpu);
+        self.counted.merge(&other.counted);
         self.other_shapes += other.other_shapes;
         for (shape, times) in &other.shapes {
             let room = self.shapes.len() < SHAPES_MAX;

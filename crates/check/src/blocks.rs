@@ -175,6 +175,14 @@ impl Blocks {
         (offset < block.bytes.saturating_add(block.red_zone())).then_some((block, inside))
     }
 
+    /// The allocation in use that bytes are in, all of them, and where it begins.
+    pub fn whole(&self, address: u64, bytes: u64) -> Option<(u64, &Block)> {
+        let (at, block) = self.all.range(..=address).next_back()?;
+        let offset = address - at;
+        let inside = offset < block.bytes && bytes <= block.bytes - offset;
+        (inside && block.freed.is_none()).then_some((*at, block))
+    }
+
     /// The allocation that is nearest to bytes, and how they lie to it. One in use comes before one that was freed.
     pub fn nearest(&self, address: u64, bytes: u64) -> Option<(u64, &Block, Place)> {
         let end = address.saturating_add(bytes);
@@ -229,6 +237,8 @@ mod tests {
         assert_eq!(owner(1990, 4), Some((100, false)), "as far as the red zone goes");
         assert_eq!(owner(2008 + (1 << 10), 4), None);
         assert_eq!(owner(999, 4), None);
+        let whole = |at, bytes| blocks.whole(at, bytes).map(|(at, _)| at);
+        assert_eq!((whole(1096, 4), whole(1097, 4), whole(1100, 1)), (Some(1000), None, None));
     }
 
     #[test]

@@ -177,6 +177,20 @@ impl Checker {
         }
     }
 
+    /// The first address, and the one behind the last, of the program's allocation of device memory that an address is in, if it
+    /// is in use.
+    pub(super) fn of_program(&self, address: u64) -> Option<[u64; 2]> {
+        lock(&self.blocks).whole(address, 1).and_then(|(at, block)| {
+            let known = matches!(block.kind, Kind::Device | Kind::Managed);
+            known.then(|| [at, at.saturating_add(block.bytes)])
+        })
+    }
+
+    /// Whether bytes are all in one allocation that is in use.
+    pub(super) fn is_in_use(&self, address: u64, bytes: u64) -> bool {
+        lock(&self.blocks).whole(address, bytes).is_some()
+    }
+
     /// Bytes were copied; what the copy read that nobody wrote, if that is looked for and nobody else will know.
     pub fn copied(&self, to: u64, from: u64, bytes: u64) -> Option<u64> {
         let (known, told) = (self.bits.holds(from, bytes), self.bits.holds(to, bytes));

@@ -11,6 +11,7 @@ use cushim_ptx::ir::{Base, Inst, Src};
 use cushim_ptx::types::Space;
 
 use super::bits::Bits;
+use super::bounds::Bounds;
 use super::checker::{Checker, Verdict};
 use super::finding::{At, Finding, Trails};
 use super::launched::Launched;
@@ -24,6 +25,8 @@ pub struct CheckedLaunch {
     pub checker: Arc<Checker>,
     /// What was launched.
     pub of: Arc<Launched>,
+    /// What its arguments point into, if that is looked at.
+    pub bounds: Bounds,
     /// Findings in it are told.
     pub reported: bool,
 }
@@ -42,6 +45,10 @@ pub struct Looks(pub Arc<CheckedLaunch>);
 impl Watch for Looks {
     fn marks(&self) -> Marks {
         Marks { base: self.0.checker.bits.base() }
+    }
+
+    fn bounds(&self) -> &[[u64; 2]] {
+        self.0.bounds.all()
     }
 
     fn blocks(&self) -> Box<dyn BlockWatch> {
@@ -328,6 +335,9 @@ impl BlockWatch for Looking {
         }
         if !self.launch.checker.looks_at_bytes() {
             return Ok(());
+        }
+        if by.global != 0 {
+            self.launch.look_at_bounds(touch, addresses, by.global, self.block);
         }
         let global = by.global != 0 && !self.are_marked(touch, addresses, by.global);
         let device = if global { by.global } else { 0 };

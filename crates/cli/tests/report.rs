@@ -8,7 +8,7 @@ mod manual;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use cushim_trace::event::{Body, Call, Event, Gpu, LaunchEvent, Texts, Words};
+use cushim_trace::event::{Body, Call, Counters, Event, Gpu, LaunchEvent, Texts, Words};
 use cushim_trace::layout::{GPU_COPY, GPU_KERNEL, GpuBody, LaunchBody, Lost};
 use cushim_trace::meta::{Kernel, Process};
 use cushim_trace::testing::FileBuilder;
@@ -294,6 +294,61 @@ fn hostile() -> FileBuilder {
         body,
     });
     file
+}
+
+/// Sums of counters over launches and files, whose lists differ; those of other kernels' work, and without a list, do not count.
+#[test]
+fn counters_are_summed_by_kernel() {
+    let folder = Folder::new();
+    for (name, names, values) in [
+        ("c.cushim", "sectors flops none", [[3u64, 40, 0], [5, 60, 0]]),
+        ("d.cushim", "flops \u{1b}[2J u64", [[7, 1, u64::MAX], [0, 1, 2]]),
+    ] {
+        let mut file = process(300, None, 1, 4_000, "_Z3addPf");
+        file.counters(4, names);
+        let list = values.into_iter().map(|values| (4, 1, values));
+        for (names, kernel, values) in list.chain([(4, 2, [9, 9, 9]), (0, 1, [8, 8, 8])]) {
+            let bytes: Vec<u8> = values.into_iter().flat_map(u64::to_le_bytes).collect();
+            let stored = GpuBody { what: GPU_KERNEL, kernel, ..GpuBody::default() };
+            let counters = Counters { names, bytes: &bytes };
+            file.event(&Event {
+                id: 0,
+                parent: None,
+                tid: 0,
+                api: 0,
+                depth: 0,
+                begin_ns: 1_020_000,
+                call_ns: Some(10),
+                status: None,
+                link: 0,
+                body: Body::Gpu(Gpu { stored, counters }),
+            });
+        }
+        file.write(&folder.at(name)).unwrap();
+    }
+    let files = ["c.cushim", "d.cushim"];
+    let report = |more: &[&str]| folder.good(&[&files, more].concat());
+    let json: serde_json::Value =
+        serde_json::from_str(&report(&["--format", "json", "-k", "init"])).unwrap();
+    let counted = &json["kernels"][0]["counted"];
+    assert_eq!(json["kernels"][0]["gpu"]["count"], 6);
+    assert_eq!(counted["count"], 4);
+    let sums =
+        serde_json::json!({"sectors": 8, "flops": 107, "none": 0, "\u{1b}[2J": 2, "u64": u64::MAX});
+    assert_eq!(counted["sums"], sums);
+    let csv = report(&["--by", "counter", "--format", "csv", "-k", "init"]);
+    let rows: Vec<&str> = csv.lines().collect();
+    assert_eq!(rows[0], "sum,counted,counter,kernel_id,kernel");
+    assert!(
+        rows.contains(&"107,4,flops,k1,init") && rows.contains(&"8,4,sectors,k1,init"),
+        "{csv}"
+    );
+    assert_eq!(rows.len(), 1 + 4, "what is zero has no row: {csv}");
+    assert!(!csv.contains('\u{1b}'));
+    let text = report(&[]);
+    assert!(text.contains("counters: of 2 kernels; --by counter shows their sums"), "{text}");
+    let nothing = folder.good(&["a.cushim"]);
+    assert!(!nothing.contains("counters:"));
 }
 
 /// Where `$CUSHIM_PAGE_TRACES` names a folder, its traces stay there: `scripts/report-check` opens the page of

@@ -8,6 +8,8 @@
 pub struct Checked {
     /// Accesses of device memory of which not every byte is marked ([`cushim_ptx::exec::Marks`]).
     pub global: bool,
+    /// Accesses that are computed from a parameter and are not in what it points into ([`cushim_ptx::exec::Watch::bounds`]).
+    pub bounds: bool,
     /// All accesses of device and shared memory, marked or not.
     pub every: bool,
     /// Accesses of shared memory of which not every byte is marked; with [`Self::every`] all.

@@ -83,6 +83,7 @@ struct Looks {
     shown: Arc<Mutex<Shown>>,
     marks: u64,
     refused: Option<u64>,
+    bounds: Vec<[u64; 2]>,
 }
 
 struct Looking(Looks, u32);
@@ -90,6 +91,10 @@ struct Looking(Looks, u32);
 impl Watch for Looks {
     fn marks(&self) -> Marks {
         Marks { base: self.marks }
+    }
+
+    fn bounds(&self) -> &[[u64; 2]] {
+        &self.bounds
     }
 
     fn blocks(&self) -> Box<dyn BlockWatch> {
@@ -181,7 +186,7 @@ impl Room {
 
     fn looks(&self, refused: Option<u64>) -> Looks {
         let marks = (self.marks.as_ptr() as u64 + 64).wrapping_sub(self.at() / 8);
-        Looks { shown: Arc::default(), marks, refused }
+        Looks { shown: Arc::default(), marks, refused, bounds: Vec::new() }
     }
 
     /// Marks or unmarks one byte.
@@ -242,7 +247,7 @@ fn run_text(
 }
 
 fn all() -> Checked {
-    Checked { global: true, every: true, shared: true, local: true, barriers: true }
+    Checked { global: true, bounds: true, every: true, shared: true, local: true, barriers: true }
 }
 
 #[test]
@@ -300,6 +305,35 @@ fn code_shows_each_access_to_a_byte_that_is_not_marked() {
     let shown = looks.shown.lock().unwrap();
     let needless = shown.iter().filter(|s| s.3 >= room.at() + 1024 && s.3 < room.at() + (1 << 16));
     assert_eq!(needless.count(), 0, "what is marked, and has known steps, is not shown");
+}
+
+#[test]
+fn code_shows_each_access_that_leaves_what_its_parameter_points_into() {
+    let room = Room::new();
+    let every = room.looks(None);
+    run(&room, &every, Some(all())).unwrap();
+    let every = every.shown.lock().unwrap().clone();
+    let checked = Checked { global: true, bounds: true, ..Checked::default() };
+    let origins = cushim_ptx::origin::origins(&module(TEXT), 0);
+    assert!(origins.len() > 3 && origins.values().all(|at| *at == 0), "{origins:?}");
+    let of_parameter = |s: &&(u32, u32, String, u64, u64)| {
+        origins.keys().any(|pos| s.2.ends_with(&format!(" {pos}")))
+    };
+    for (low, end) in [(0, 4096), (1, 1 << 20), (1024, 1280), (1028, 1279), (2048, 2049), (3, 4)] {
+        let (low, end) = (room.at() + low, room.at() + end);
+        let mut looks = room.looks(None);
+        looks.bounds = vec![[low, end]];
+        run(&room, &looks, Some(checked)).unwrap();
+        let shown = looks.shown.lock().unwrap().clone();
+        let leaves = |s: &&(u32, u32, String, u64, u64)| s.3 < low || s.3 + s.4 > end;
+        let missed: Vec<_> = every
+            .iter()
+            .filter(of_parameter)
+            .filter(leaves)
+            .filter(|s| !shown.contains(s))
+            .collect();
+        assert!(missed.is_empty(), "{low:#x} {end:#x}: {missed:?}");
+    }
 }
 
 #[test]

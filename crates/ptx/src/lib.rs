@@ -69,6 +69,7 @@ mod link;
 )]
 pub mod matrix;
 mod operand;
+pub mod origin;
 pub mod parse;
 pub mod sem;
 pub mod soft;

@@ -23,8 +23,10 @@ const CELL_MAX: usize = 40;
 pub fn write(out: &mut dyn Write, report: &Report, options: &Options) -> io::Result<()> {
     let style = Style { color: options.color, utf8: options.utf8 };
     head(out, report, style)?;
-    // Shapes only where they are asked for; ranks where there are several.
-    let unasked = |by: &By| *by != By::Shape && (*by != By::Rank || report.ranks.len() > 1);
+    // Shapes and counters only where they are asked for; ranks where there are several.
+    let unasked = |by: &By| {
+        !matches!(by, By::Shape | By::Counter) && (*by != By::Rank || report.ranks.len() > 1)
+    };
     let tables = match options.by {
         Some(by) => vec![by],
         None => ALL.into_iter().filter(unasked).collect(),
@@ -189,6 +191,11 @@ fn remarks(out: &mut dyn Write, report: &Report, style: Style) -> io::Result<()>
         let launches = plural(report.graph_launches, "launch", "launches");
         let nodes = plural(report.graph_nodes, "kernel node", "kernel nodes");
         lines.push((Ink::Head, format!("graphs: {launches}; {nodes} made or changed")));
+    }
+    let counted = report.kernels.iter().filter(|kernel| kernel.counted.is_some()).count() as u64;
+    if counted > 0 {
+        let kernels = plural(counted, "kernel", "kernels");
+        lines.push((Ink::Head, format!("counters: of {kernels}; --by counter shows their sums")));
     }
     for failure in report.failures.iter().take(10) {
         let name = failure.status_name.unwrap_or("unknown error");

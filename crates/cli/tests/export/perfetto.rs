@@ -3,6 +3,9 @@
 
 use std::collections::HashMap;
 
+use cushim_trace::event::{Body, Counters, Event, Gpu};
+use cushim_trace::layout::{GPU_KERNEL, GpuBody};
+
 use crate::sample::{CALLS, STEP, STREAM, one, program, stdout};
 
 /// A field: its number, and a number or bytes.
@@ -77,6 +80,8 @@ pub struct Slice {
     pub end: Option<u64>,
     pub is_slice: bool,
     pub flows: (Option<u64>, Option<u64>),
+    /// Of a counter, from here on; its name is the track's.
+    pub value: Option<u64>,
 }
 
 #[derive(Default)]
@@ -139,14 +144,18 @@ pub fn decode(bytes: &[u8]) -> (HashMap<u64, String>, Vec<Slice>) {
             if kind == 1 {
                 open.entry(track).or_default().push(slices.len());
             }
+            let value = number(&event, 30);
+            assert_eq!(value.is_some(), kind == 4);
+            let of_track = value.map(|_| tracks[&track].clone());
             let name = number(&event, 10).map(|iid| sequence.names[&iid].clone());
             slices.push(Slice {
                 track,
-                name: name.or(text(&event, 23)).unwrap(),
+                name: of_track.or(name).or(text(&event, 23)).unwrap(),
                 begin: time,
                 end: None,
                 is_slice: kind == 1,
                 flows: (number(&event, 47), number(&event, 48)),
+                value,
             });
         }
     }
@@ -193,4 +202,54 @@ fn processes_of_one_number_on_two_hosts_stay_apart() {
     names.sort_unstable();
     assert_eq!(names[..2], ["rank 0 app", "rank 1 app"]);
     assert_eq!(slices.iter().filter(|s| s.is_slice).count(), 2 * CALLS);
+}
+
+/// What was counted is a level while the work ran, for each stream of a GPU; counters that no track shows make none.
+#[test]
+fn counters_have_tracks() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut file = program(4242, None);
+    file.counters(1, "global_load_sectors barriers global_store_sectors dram_read_sectors");
+    file.counters(2, "barriers");
+    let work =
+        [(1, 7, 1_000, [3u64, 100, 5, 2]), (2, 7, 2_000, [9; 4]), (1, 8, 1_500, [1, 0, 0, 0])];
+    for (names, stream, begin_ns, values) in work {
+        let size = if names == 1 { 32 } else { 8 };
+        let bytes: Vec<u8> = values.into_iter().flat_map(u64::to_le_bytes).collect();
+        let stored = GpuBody { what: GPU_KERNEL, kernel: 2, stream, ..GpuBody::default() };
+        let counters = Counters { names, bytes: &bytes[..size] };
+        file.event(&Event {
+            id: 0,
+            parent: None,
+            tid: 5,
+            api: 0,
+            depth: 0,
+            begin_ns,
+            call_ns: Some(400),
+            status: None,
+            link: 0,
+            body: Body::Gpu(Gpu { stored, counters }),
+        });
+    }
+    file.write(&folder.path().join("a.cushim")).unwrap();
+    let (tracks, slices) = decode(&stdout(folder.path(), "perfetto", "."));
+    let mut found: Vec<(String, u64, u64)> = slices
+        .iter()
+        .filter_map(|s| Some((tracks[&s.track].clone(), s.begin % 100_000, s.value?)))
+        .collect();
+    found.sort();
+    let of = |stream: u32, what: &str, begin: u64, value: u64| {
+        let name = format!("GPU 0 stream {stream}: {what}");
+        [(name.clone(), begin, value), (name, begin + 400, 0)]
+    };
+    let [sectors, bytes] = ["sectors of global memory", "bytes of device memory (model)"];
+    let mut expected = [
+        of(7, sectors, 1_000, 8),
+        of(7, bytes, 1_000, 64),
+        of(8, sectors, 1_500, 1),
+        of(8, bytes, 1_500, 0),
+    ]
+    .concat();
+    expected.sort();
+    assert_eq!(found, expected);
 }

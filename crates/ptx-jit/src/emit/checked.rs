@@ -68,7 +68,11 @@ impl Emit<'_> {
         let (done, slow) = (self.b.create_block(), self.b.create_block());
         self.b.set_cold_block(slow);
         let shared = inst.space(0) == Space::Shared;
-        let tested = self.test_marks(&address, bytes, shared, (done, slow));
+        let origin = match shared {
+            false => self.origins.get(&inst.pos).copied(),
+            true => None,
+        };
+        let tested = self.test_marks(&address, (bytes, origin), shared, (done, slow));
         if !tested {
             self.jump(slow, &[]);
         }
@@ -141,12 +145,13 @@ impl Emit<'_> {
         *offset >= 0 && offset.saturating_add(bytes) as u64 <= size
     }
 
-    /// Goes on in `done` if all bytes from the lowest to the highest that lanes may touch are marked, else in `slow`;
+    /// Goes on in `done` if all bytes from the lowest to the highest that lanes may touch are marked, and in what the parameter
+    /// at the offset points into, if one is given; else in `slow`;
     /// false where nothing is known of the lanes' addresses.
     fn test_marks(
         &mut self,
         address: &Address,
-        bytes: i64,
+        (bytes, origin): (i64, Option<u32>),
         shared: bool,
         (done, slow): (Block, Block),
     ) -> bool {
@@ -175,9 +180,25 @@ impl Emit<'_> {
         let look = self.b.create_block();
         self.b.ins().brif(inside, look, &[], slow, &[]);
         self.b.switch_to_block(look);
-        let marked = self.are_marked(first, length, shared);
+        let mut marked = self.are_marked(first, length, shared);
+        if let Some(parameter) = origin {
+            let within = self.are_in_bounds(first, length, parameter);
+            marked = self.b.ins().band(marked, within);
+        }
         self.b.ins().brif(marked, done, &[], slow, &[]);
         true
+    }
+
+    /// Whether bytes of the arena are in what the parameter at an offset points into.
+    fn are_in_bounds(&mut self, first: Value, length: i64, parameter: u32) -> Value {
+        let table = self.constant_field(types::I64, INTERFACE.warp.bounds);
+        let at = (parameter / 8 * 16) as i32;
+        let low = self.b.ins().load(types::I64, MARKS, table, at);
+        let end = self.b.ins().load(types::I64, MARKS, table, at + 8);
+        let last = self.b.ins().iadd_imm_s(first, length);
+        let below = self.b.ins().icmp(IntCC::UnsignedLessThanOrEqual, low, first);
+        let above = self.b.ins().icmp(IntCC::UnsignedLessThanOrEqual, last, end);
+        self.b.ins().band(below, above)
     }
 
     /// Whether bytes of the arena or of shared memory are marked; and maybe up to seven before and behind them, where they are many.

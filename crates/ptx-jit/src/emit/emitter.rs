@@ -17,6 +17,7 @@ use cranelift_codegen::ir::{
 };
 use cranelift_frontend::FunctionBuilder;
 use cushim_ptx::ir::{Function, Inst};
+use cushim_ptx::origin::Origins;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Where the second version of a loop goes on.
@@ -34,6 +35,8 @@ pub(super) struct Emit<'a> {
     pub(super) plan: &'a Plan,
     /// What is shown to whoever looks on.
     pub(super) checked: Checked,
+    /// The parameters that accesses are computed from, where that is looked at.
+    pub(super) origins: Origins,
     /// Registers whose NaNs are all canonical, whatever bits the code keeps.
     pub(super) clean: Vec<Option<cushim_ptx::types::Scalar>>,
     /// The processor has fused multiply-add, and roundings to whole numbers.

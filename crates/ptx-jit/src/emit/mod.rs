@@ -52,6 +52,7 @@ use cranelift_codegen::{Context, settings};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cushim_ptx::Level;
 use cushim_ptx::ir::{Function, Module};
+use cushim_ptx::origin::Origins;
 use cushim_ptx::work;
 use emitter::Emit;
 pub(crate) use limits::{MOST_STACK, fits};
@@ -165,6 +166,10 @@ fn emitter<'a>(
     let (has_fma, has_rounding) = (has("has_fma"), has("has_sse41"));
     let kernel = module.functions.iter().position(|g| g.name == f.name).unwrap_or(0);
     let (shared, _) = cushim_ptx::exec::shared_layout(module, kernel as u32);
+    let origins = match checked.bounds {
+        true => cushim_ptx::origin::origins(module, kernel as u32),
+        false => Origins::new(),
+    };
     let read = read(f);
     let head = crate::warp::frame_head(f);
     Emit {
@@ -173,6 +178,7 @@ fn emitter<'a>(
         activations: &lowered.activations,
         plan,
         checked,
+        origins,
         clean,
         has_fma,
         has_rounding,

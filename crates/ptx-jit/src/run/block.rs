@@ -65,6 +65,7 @@ pub(super) struct BlockSlot<'e> {
     _place: Bytes,
     shared: Bytes,
     _unmarked: Bytes,
+    _bounds: Vec<[u64; 2]>,
     local: Bytes,
     helpers: Vec<usize>,
     _masks: Vec<u32>,
@@ -89,6 +90,14 @@ fn shared_marks(exec: &Exec<'_>, watch: Option<&mut Box<dyn BlockWatch>>) -> (u6
             (unmarked.base.wrapping_add(MARGIN) as u64, unmarked)
         }
     }
+}
+
+/// What each parameter points into, for code that asks: as whoever looks on says, and anything where nobody does.
+fn bounds(exec: &Exec<'_>) -> Vec<[u64; 2]> {
+    let Some(watch) = exec.host.watch() else { return Vec::new() };
+    let mut bounds = watch.bounds().to_vec();
+    bounds.resize(exec.launch.params.len().div_ceil(8), [0, u64::MAX]);
+    bounds
 }
 
 /// A warp that does nothing yet, and whose memory is nowhere.
@@ -136,6 +145,7 @@ fn idle() -> Warp {
         arena_size: 0,
         marks: 0,
         shared_marks: 0,
+        bounds: std::ptr::null(),
         watch: std::ptr::null_mut(),
         helpers: std::ptr::null(),
         preserve_all: super::preserve_all::call as *const () as usize,
@@ -226,6 +236,7 @@ impl<'e> BlockSlot<'e> {
         let looks_on = exec.host.watch();
         let mut watch = looks_on.map(|watch| Box::new(watch.blocks()));
         let (shared_marks, unmarked) = shared_marks(exec, watch.as_deref_mut());
+        let bounds = bounds(exec);
         let watched =
             watch.as_mut().map_or(std::ptr::null_mut(), |watch| std::ptr::from_mut(&mut **watch));
         let sites = exec.variant.sites.iter().map(|site| site.results.len());
@@ -254,6 +265,7 @@ impl<'e> BlockSlot<'e> {
                 arena_size: exec.arena.size(),
                 marks: looks_on.map_or(0, |watch| watch.marks().base),
                 shared_marks,
+                bounds: bounds.as_ptr(),
                 watch: watched,
                 helpers: helpers.as_ptr(),
                 uniform,
@@ -286,6 +298,7 @@ impl<'e> BlockSlot<'e> {
             _place: place,
             shared,
             _unmarked: unmarked,
+            _bounds: bounds,
             local,
             helpers,
             _masks: masks,

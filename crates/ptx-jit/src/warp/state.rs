@@ -194,6 +194,8 @@ pub(crate) struct Warp {
     pub(crate) marks: u64,
     /// Those of shared memory.
     pub(crate) shared_marks: u64,
+    /// What parameters point into, see [`cushim_ptx::exec::Watch::bounds`].
+    pub(crate) bounds: *const [u64; 2],
     pub(crate) helpers: *const usize,
     /// The thunk for helpers that code rarely calls.
     pub(crate) preserve_all: usize,

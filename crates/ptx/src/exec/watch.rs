@@ -55,6 +55,11 @@ pub struct Marks {
 pub trait Watch: Sync {
     /// Where compiled code finds the marks.
     fn marks(&self) -> Marks;
+    /// The first address and the one behind the last of what each parameter points into, for each multiple of 8 in the kernel's
+    /// parameters: compiled code shows accesses beyond that are computed from it ([`crate::origin`]), if that was asked for.
+    fn bounds(&self) -> &[[u64; 2]] {
+        &[]
+    }
     /// Somebody who looks at one block after the other, on one thread.
     fn blocks(&self) -> Box<dyn BlockWatch>;
 }

@@ -13,7 +13,9 @@ use cushim_trace::event::{Event, Gpu, Range};
 use cushim_trace::layout::{GPU_KERNEL, RANGE_END, RANGE_MARK, RANGE_POP, RANGE_PUSH, RANGE_START};
 use cushim_trace::meta::Metadata;
 
+use super::levels::LEVELS;
 use super::schema::{PACKET, event as field, packet, track};
+use super::wire::Wire;
 use super::{BATCH, GLOBAL, Perfetto};
 use crate::export::apart::{self, Rows};
 use crate::export::inputs::realtime;
@@ -36,6 +38,8 @@ pub struct Apart {
 enum Key {
     /// Device, stream, row.
     Gpu(usize, u32, u32, usize),
+    /// Device, stream, place in [`LEVELS`].
+    Level(usize, u32, u32, usize),
     /// Thread, domain.
     Thread(usize, u32, u32),
     /// Row of the ranges that any thread may end.
@@ -63,6 +67,10 @@ impl<W: Write> Perfetto<W> {
         wire.number(track::UUID, uuid);
         wire.number(track::PARENT, parent);
         wire.text(track::NAME, &name());
+        if matches!(key, Key::Level(..)) {
+            let counter = wire.begin(track::COUNTER);
+            wire.end(counter);
+        }
         wire.end(descriptor);
         wire.end(whole);
         self.apart.tracks.insert(key.clone(), uuid);
@@ -106,11 +114,26 @@ impl<W: Write> Perfetto<W> {
         }
         let flow = (gpu.link != 0).then(|| flow(n, gpu.link));
         let counted: Vec<(&str, u64)> = gpu.counted(meta).collect();
+        let mut levels = Vec::new();
+        for (place, level) in LEVELS.iter().enumerate() {
+            let Some(value) = level.of(&counted) else { continue };
+            let track = self.apart_track(n, &Key::Level(n, device, stream, place), &|| {
+                format!("GPU {device} stream {stream}: {}", level.name)
+            });
+            levels.push((track, value));
+        }
         let slice = (track, begin, end);
-        self.slice((source.index, event.tid), slice, (class, name), flow, &notes, &counted)
+        self.slice(
+            (source.index, event.tid),
+            slice,
+            (class, name),
+            flow,
+            &notes,
+            (&counted, &levels),
+        )
     }
 
-    /// A slice from `begin` to `end` on `track`.
+    /// A slice from `begin` to `end` on `track`. Meanwhile tracks of counters have these levels, and are at 0 afterwards.
     fn slice(
         &mut self,
         (source, tid): (usize, u32),
@@ -118,7 +141,7 @@ impl<W: Write> Perfetto<W> {
         (class, name): (u32, u32),
         flow: Option<u64>,
         notes: &[(&str, String)],
-        counted: &[(&str, u64)],
+        (counted, levels): (&[(&str, u64)], &[(u64, u64)]),
     ) -> io::Result<()> {
         let numbers: Vec<(u32, &str)> =
             notes.iter().map(|(name, text)| (self.annotator.texts.number(name), &**text)).collect();
@@ -146,6 +169,17 @@ impl<W: Write> Perfetto<W> {
         wire.end(body);
         told.write(&self.annotator.texts, packet::INTERNED_DATA, wire);
         wire.end(whole);
+        let mut level = |wire: &mut Wire, at: u64, track: u64, value: u64| {
+            let whole = sequence.packet(wire, at);
+            let body = wire.begin(packet::TRACK_EVENT);
+            wire.number(field::TYPE, field::COUNTER);
+            wire.number(field::TRACK_UUID, track);
+            wire.number(field::COUNTER_VALUE, value);
+            wire.end(body);
+            wire.end(whole);
+        };
+        levels.iter().for_each(|(track, value)| level(wire, begin, *track, *value));
+        levels.iter().for_each(|(track, _)| level(wire, end, *track, 0));
         let whole = sequence.packet(wire, end);
         let body = wire.begin(packet::TRACK_EVENT);
         wire.number(field::TYPE, field::SLICE_END);
@@ -176,7 +210,7 @@ impl<W: Write> Perfetto<W> {
             let row = self.apart.range_rows.entry(n).or_default().take(begin, now);
             let track = self.apart_track(n, &Key::Range(n, row), &|| "ranges".to_owned());
             let name = self.annotator.texts.number(&text);
-            return self.slice((n, tid), (track, begin, now), (class, name), None, &[], &[]);
+            return self.slice((n, tid), (track, begin, now), (class, name), None, &[], (&[], &[]));
         }
         let key = Key::Thread(n, tid, range.domain);
         let track = self.apart_track(n, &key, &|| {

@@ -14,6 +14,7 @@
 mod annotate;
 mod apart;
 mod intern;
+mod levels;
 mod schema;
 mod wire;
 

@@ -50,6 +50,8 @@ pub mod track {
     pub const PROCESS: u32 = 3;
     pub const THREAD: u32 = 4;
     pub const PARENT: u32 = 5;
+    /// A `CounterDescriptor`, which says that the track is one of a counter.
+    pub const COUNTER: u32 = 8;
     pub const PROCESS_PID: u32 = 1;
     pub const PROCESS_CMDLINE: u32 = 2;
     pub const PROCESS_NAME: u32 = 6;
@@ -68,11 +70,13 @@ pub mod event {
     pub const NAME_IID: u32 = 10;
     pub const TRACK_UUID: u32 = 11;
     pub const NAME: u32 = 23;
+    pub const COUNTER_VALUE: u32 = 30;
     pub const FLOW_IDS: u32 = 47;
     pub const TERMINATING_FLOW_IDS: u32 = 48;
     pub const SLICE_BEGIN: u64 = 1;
     pub const SLICE_END: u64 = 2;
     pub const INSTANT: u64 = 3;
+    pub const COUNTER: u64 = 4;
 }
 
 /// `DebugAnnotation`.

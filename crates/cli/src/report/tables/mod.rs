@@ -26,6 +26,8 @@ pub enum By {
     Rank,
     /// Kernels and the shapes that they were launched with.
     Shape,
+    /// Kernels and what was counted of them (`cushim profile -o`).
+    Counter,
     /// Functions.
     Api,
     /// Copies and sets by direction.
@@ -43,9 +45,10 @@ pub enum By {
 }
 
 /// All of them, in the order in which they are shown.
-pub const ALL: [By; 12] = [
+pub const ALL: [By; 13] = [
     By::Kernel,
     By::Shape,
+    By::Counter,
     By::Api,
     By::Copy,
     By::GpuCopy,
@@ -71,6 +74,7 @@ impl By {
             By::Thread => "threads",
             By::Rank => "ranks",
             By::Shape => "shapes",
+            By::Counter => "counters, summed over launches",
             By::Api => "functions",
             By::Copy => "copies and sets",
             By::GpuCopy => "GPU copies and sets",
@@ -161,6 +165,7 @@ pub fn table(report: &Report, by: By, sort: Sort) -> Table {
     let mut table = match by {
         By::Kernel => rows::kernels(report),
         By::Shape => rows::shapes(report),
+        By::Counter => rows::counters(report),
         By::Api => rows::apis(report),
         By::Stream => rows::streams(report),
         By::Thread => rows::threads(report),

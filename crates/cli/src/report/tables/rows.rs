@@ -4,7 +4,7 @@
 
 use super::{By, Cell, Column, Table};
 use cushim_analysis::model::{Calls, Gpu, Report};
-use cushim_analysis::words::dim;
+use cushim_analysis::words::{dim, printable};
 
 const CALLS: [Column; 8] = [
     ("share", "share"),
@@ -71,6 +71,27 @@ pub(super) fn kernels(report: &Report) -> Table {
         ("name", "kernel"),
     ];
     with_calls(By::Kernel, all, &more, rows)
+}
+
+/// A row for each counter that is not zero, by kernel.
+pub(super) fn counters(report: &Report) -> Table {
+    let kernels = report.kernels.iter().filter_map(|k| Some((k, k.counted.as_ref()?)));
+    let rows = kernels.flat_map(|(k, counted)| {
+        let sums = counted.sums.iter().filter(|(_, sum)| **sum > 0);
+        sums.map(move |(counter, sum)| {
+            let numbers = [Cell::Count(*sum), Cell::Count(counted.count)];
+            let texts = [text(printable(counter)), text(&k.kernel_id), text(&k.label)];
+            [&numbers[..], &texts].concat()
+        })
+    });
+    let columns = [
+        ("sum", "sum"),
+        ("counted", "counted"),
+        ("counter", "counter"),
+        ("id", "kernel_id"),
+        ("name", "kernel"),
+    ];
+    Table { by: By::Counter, columns: columns.to_vec(), rows: rows.collect() }
 }
 
 const GPU: [Column; 6] = [
