@@ -48,6 +48,10 @@ pub const CPU: [&str; 5] = [
 /// the library, and whoever starts us means it.
 pub const CACHE: [&str; 2] = ["CUSHIM_CACHE", "CUSHIM_CACHE_DIR"];
 
+/// For the backend `cpu`: the library of LLVM that compiles kernels, too, and whether launches wait for it. Its `off` is a word
+/// to the library, too.
+pub const LLVM: [&str; 2] = ["CUSHIM_LLVM", "CUSHIM_LLVM_WAIT"];
+
 /// For the backend `cpu`: whether products and sums are fused. Its `off` is a word to the library, too.
 pub const FMAD: &str = "CUSHIM_FMAD";
 
@@ -114,6 +118,7 @@ pub fn known(command: &clap::Command) -> Vec<String> {
     );
     names.extend(CPU.map(str::to_owned));
     names.extend(CACHE.map(str::to_owned));
+    names.extend(LLVM.map(str::to_owned));
     names.extend(CHECK.map(str::to_owned));
     names.extend(PROFILE.map(str::to_owned));
     names.extend(HSA.map(str::to_owned));
@@ -129,7 +134,7 @@ pub fn forget_switched_off(command: &clap::Command) {
     let nested = std::env::var_os(LAUNCHER).is_some();
     for name in known(command) {
         let Some(value) = std::env::var_os(&name) else { continue };
-        if CACHE.contains(&name.as_str()) || name == FMAD {
+        if [CACHE, LLVM].concat().contains(&name.as_str()) || name == FMAD {
             continue;
         }
         if nested && ![DISABLE, LIBCUDA, CUDART_STATIC].contains(&name.as_str()) || is_off(&value) {

@@ -36,6 +36,11 @@ mod count;
 mod emit;
 mod error;
 mod level;
+#[allow(
+    clippy::indexing_slicing,
+    reason = "operands are as many as the operation has, and numbers are the plan's; `caught` leaves a kernel to the first emitter"
+)]
+mod llvm;
 mod phases;
 #[allow(
     clippy::indexing_slicing,
@@ -59,6 +64,9 @@ pub use cache::Cache;
 pub use checked::Checked;
 pub use count::{Count, Counts, count};
 pub use error::{CacheRefused, NotCompiled};
+#[doc(hidden)]
+pub use llvm::object::flat;
+pub use llvm::version as llvm_version;
 #[doc(hidden)]
 pub use phases::{Made, phases};
 pub use run::access;

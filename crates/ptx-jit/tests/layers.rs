@@ -30,6 +30,17 @@ fn imports_go_one_way() {
         ("simt", &["cranelift", "crate::emit", "crate::run", "crate::cache", "crate::code"][..]),
         ("warp", &["cranelift", "crate::emit", "crate::run", "crate::cache", "crate::code"]),
         ("emit", &["crate::run", "crate::cache", "crate::code", "crate::source"]),
+        (
+            "llvm",
+            &[
+                "cranelift",
+                "crate::emit",
+                "crate::run",
+                "crate::cache",
+                "crate::code",
+                "crate::source",
+            ],
+        ),
         ("count.rs", &["cranelift", "crate::emit", "crate::run", "crate::cache", "crate::code"]),
     ];
     let mut looked_at = 0;

@@ -41,6 +41,16 @@ const LAST: &str = "};
    sub.s32 x, y, x; st.param.b32 [o], x; ret; }
 ";
 
+/// Any bytes as an object file of LLVM's: what is taken of it is no more than there is.
+pub fn object(data: &[u8]) {
+    if let Ok(code) = cushim_ptx_jit::flat(data) {
+        // Sections may be the same bytes, and begin at multiples of 4,096.
+        let sections =
+            data.get(60..62).map_or(0, |n| usize::from(u16::from_le_bytes([n[0], n[1]])));
+        assert!(!code.is_empty() && code.len() <= sections * (data.len() + 4096));
+    }
+}
+
 /// The text of a kernel.
 pub fn program(data: &[u8]) -> String {
     let mut c = Choices(data);

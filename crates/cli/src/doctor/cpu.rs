@@ -48,6 +48,26 @@ pub struct Cpu {
     pub refused: Vec<Refused>,
     /// The kernels that run, but are interpreted because of their size.
     pub interpreted: Vec<Interpreted>,
+    /// The LLVM that compiles kernels beside Cranelift, where `CUSHIM_LLVM` asks for one.
+    pub llvm: Option<Llvm>,
+}
+
+/// A library of LLVM that the environment asks for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Llvm {
+    /// Its major version, where it is used.
+    pub version: Option<u32>,
+    /// Why it is not.
+    pub why: Option<String>,
+}
+
+impl Llvm {
+    fn found() -> Option<Llvm> {
+        Some(match cushim_ptx_jit::llvm_version()? {
+            Ok(version) => Llvm { version: Some(version), why: None },
+            Err(why) => Llvm { version: None, why: Some(why) },
+        })
+    }
 }
 
 /// A file with device code.
@@ -125,7 +145,8 @@ enum Fate {
 
 /// Examines a program and what it is linked with; `missing`: what the backend lacks beside libcushim.so.
 pub fn examine(closure: &Closure, obstacles: &[Obstacle], missing: Option<&str>) -> Cpu {
-    let mut cpu = Cpu { why: hindrances(closure, obstacles, missing), ..Cpu::default() };
+    let why = hindrances(closure, obstacles, missing);
+    let mut cpu = Cpu { why, llvm: Llvm::found(), ..Cpu::default() };
     cpu.starts = cpu.why.is_empty();
     for (n, object) in closure.objects.iter().enumerate() {
         // Device code in NVIDIA's own runtime and driver does not matter: backend cpu replaces both.

@@ -177,6 +177,15 @@ fn on_cpu(out: &mut String, cpu: &Cpu, how: &How) {
     });
     let running = |runs: usize, all: usize| format!("{runs} of {all} run");
     lines.push(("kernels".to_owned(), running(cpu.runs, cpu.kernels)));
+    if let Some(llvm) = &cpu.llvm {
+        let text = match (llvm.version, &llvm.why) {
+            (Some(version), _) => {
+                format!("version {version}, for kernels that run for long (experimental)")
+            }
+            (None, why) => format!("not used: {}", why.as_deref().unwrap_or_default()),
+        };
+        lines.push(("LLVM".to_owned(), text));
+    }
     for file in &cpu.files {
         let place = match file.in_program {
             true => "in the program".to_owned(),

@@ -396,6 +396,10 @@ fn large(bench: &Bench, cpu: &dyn Fn(i32) -> Value, image: impl Fn(&str) -> Vec<
     let line = "4097 basic blocks, at most 4096 are compiled";
     let named = |l: &str| l.trim().starts_with("large") && l.ends_with(line);
     assert!(done.stdout.lines().any(named), "{done:?}");
+    assert_eq!(found["llvm"], Value::Null);
+    let mut asked = bench.cushim(&["doctor", "--backend", "cpu", "./app"]);
+    let done = bench.start(asked.env("CUSHIM_LLVM", "/nowhere")).done();
+    assert!(done.stdout.contains("not used: /nowhere: not a library"), "{done:?}");
 }
 
 #[test]

@@ -160,7 +160,7 @@ fn emitter<'a>(
     let (begin, dispatch, advance, ended) = (of_warp(), of_warp(), of_warp(), of_warp());
     let blocks = of_regions(&mut b, plan.regions.len());
     b.set_cold_block(fault);
-    let clean = float::clean(f);
+    let clean = crate::simt::nan::clean(f);
     let has =
         |name| isa.isa_flags().iter().any(|flag| flag.name == name && flag.as_bool() == Some(true));
     let (has_fma, has_rounding) = (has("has_fma"), has("has_sse41"));

@@ -59,7 +59,7 @@ const ROUNDS: u32 = 1 << 20;
 /// A place for one block at a time, used again and again; warps point into the launch, which outlives it.
 pub(super) struct BlockSlot<'e> {
     _launch: PhantomData<&'e Exec<'e>>,
-    warps: Vec<Placed>,
+    pub(super) warps: Vec<Placed>,
     warp_loop: NonNull<WarpLoop>,
     /// The warp loop, then the warps with their frames.
     _place: Bytes,
@@ -74,7 +74,7 @@ pub(super) struct BlockSlot<'e> {
     arrivals: Arrivals,
     dirty: bool,
     /// Who looks on; warps have its address.
-    watch: Option<Box<Box<dyn BlockWatch>>>,
+    pub(super) watch: Option<Box<Box<dyn BlockWatch>>>,
 }
 
 /// Bytes before the first warp.
@@ -239,7 +239,7 @@ impl<'e> BlockSlot<'e> {
         let bounds = bounds(exec);
         let watched =
             watch.as_mut().map_or(std::ptr::null_mut(), |watch| std::ptr::from_mut(&mut **watch));
-        let sites = exec.variant.sites.iter().map(|site| site.results.len());
+        let sites = exec.variant.lowered.function.code.iter().map(|inst| inst.dst.len());
         // Atomics on vectors use the second for what they have read. Registers that come back from stacks go another way.
         let results = sites.max().unwrap_or(0).clamp(2, SLOTS);
         let more = crate::warp::more_slots(&exec.variant.lowered.function);
@@ -310,7 +310,7 @@ impl<'e> BlockSlot<'e> {
     }
 
     /// How blocks go on; not while code runs.
-    fn warp_loop(&mut self) -> &mut WarpLoop {
+    pub(super) fn warp_loop(&mut self) -> &mut WarpLoop {
         // SAFETY: written when the slot was made; the code that changes it does not run.
         unsafe { self.warp_loop.as_mut() }
     }
@@ -373,6 +373,14 @@ impl<'e> BlockSlot<'e> {
 
     /// Gives every warp a turn.
     pub(super) fn turn(&mut self, exec: &Exec<'_>) -> Result<Outcome, Fault> {
+        let fresh = self.warp_loop().region == 0;
+        match self.native(exec).filter(|_| fresh) {
+            Some(native) => self.run_native(exec, native),
+            None => self.turn_warps(exec),
+        }
+    }
+
+    fn turn_warps(&mut self, exec: &Exec<'_>) -> Result<Outcome, Fault> {
         let machine = exec.variant.machine();
         let (entry, range) = (machine.code.entry(), machine.code.range());
         let mut alive = 0;

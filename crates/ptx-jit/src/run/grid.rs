@@ -10,6 +10,7 @@ use super::launch::Exec;
 use super::stack::Stack;
 use super::tier::Variant;
 use super::trap;
+use super::trial::Turn;
 use cushim_ptx::exec::schedule::{self, Engine};
 use cushim_ptx::exec::{Cause, Fault, Host, KernelLaunch, shared_layout, shared_size};
 use std::cell::Cell;
@@ -43,6 +44,7 @@ pub(super) fn exec<'a>(
         threads: launch.block.iter().product(),
         start: Instant::now(),
         stack: 0,
+        by_llvm: false.into(),
     }
 }
 
@@ -68,9 +70,10 @@ pub(super) fn run_blocks(
     let (longest, row) = (longest_run(&exec), launch.grid[0].into());
     let mut given = Given { next, share, ahead: 0..0, longest, row };
     let watch = Watch { since: exec.start.into(), rounds: 0.into() };
-    let grid = Grid { exec: &exec, watch };
+    let grid = Grid { exec: &exec, watch, turn: Turn::new(&exec) };
     let ended = schedule::run(&grid, launch.cooperative, &mut || given.take());
     grid.watch.look(&exec);
+    grid.turn.end(&exec);
     ended
 }
 
@@ -78,6 +81,7 @@ pub(super) fn run_blocks(
 struct Grid<'a> {
     exec: &'a Exec<'a>,
     watch: Watch,
+    turn: Turn,
 }
 
 impl<'a> Engine for Grid<'a> {
@@ -98,7 +102,10 @@ impl<'a> Engine for Grid<'a> {
 
     fn ended(&self, outcome: Outcome, count: u32) {
         match outcome {
-            Outcome::Done => self.watch.tick(self.exec, count),
+            Outcome::Done => {
+                self.watch.tick(self.exec, count);
+                self.turn.ended(self.exec, count);
+            }
             // Turns that do not end the block are longer.
             Outcome::Ran => self.watch.tick(self.exec, 8),
             Outcome::Stuck => {}

@@ -15,7 +15,7 @@ use super::show;
 use super::texture;
 use super::{avx512, vector_float, vector_int};
 use crate::warp::Which;
-use crate::warp::{Arrival, CLUSTER, DONE, NOWHERE, WAITS, Warp, YIELDS};
+use crate::warp::{Arrival, CLUSTER, DONE, FAULT, NOWHERE, WAITS, Warp, YIELDS};
 use cushim_ptx::alu;
 use cushim_ptx::exec::Cause;
 use cushim_ptx::sem::{Barrier, Operation};
@@ -89,6 +89,7 @@ helpers! {
     Asynchronous: asynchronous::asynchronous,
     Texture: texture::texture,
     Show: show::show,
+    Pause: pause,
 }
 
 unsafe fn pure(w: *mut Warp, n: u32, mask: u32) -> u32 {
@@ -202,6 +203,20 @@ unsafe fn clock(w: *mut Warp, which: u32, _: u32) -> u32 {
         _ => exec.host.current_graph(),
     };
     0
+}
+
+/// After many rounds of a loop in code that does not leave for that: whether somebody ends the launch.
+unsafe fn pause(w: *mut Warp, _: u32, _: u32) -> u32 {
+    // SAFETY: called by generated code.
+    let w = unsafe { warp(w) };
+    let exec = w.exec();
+    if !exec.host.interrupted() {
+        return 0;
+    }
+    // As the scheduler says it, which names no thread.
+    let fault = exec.fault(Cause::Interrupted, None, [0; 3], [0; 3]);
+    w.fault = Some(Box::new(fault));
+    FAULT
 }
 
 unsafe fn trap(w: *mut Warp, n: u32, mask: u32) -> u32 {

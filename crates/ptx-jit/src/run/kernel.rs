@@ -169,6 +169,18 @@ impl Kernel {
         guarded(&source.module, source.kernel, || variant.improve(source))
     }
 
+    /// Whether LLVM made code for a shape of blocks; nothing, where it was not asked to, or has not been yet.
+    ///
+    /// # Errors
+    /// Why it made none.
+    pub fn by_llvm(&self, block: [u32; 3]) -> Option<Result<(), String>> {
+        let variant = self.variant(Layout::of(block)).ok()?;
+        match variant.native() {
+            Some(_) => Some(Ok(())),
+            None => variant.no_native().map(|why| Err(why.to_owned())),
+        }
+    }
+
     /// Runs blocks of a launch on this thread until `next` gives no more and
     /// those it gave have ended: what [`cushim_ptx::interp::run_blocks`] does,
     /// in machine code. `next` is asked for at most so many in a row, as [`Blocks::take`]: for one, where a

@@ -4,6 +4,7 @@ use super::arena::{Arena, Mapped};
 use super::tier::Variant;
 use cushim_ptx::Pos;
 use cushim_ptx::exec::{Cause, Fault, Host, KernelLaunch};
+use std::cell::Cell;
 use std::time::Instant;
 
 pub(crate) struct Exec<'a> {
@@ -21,6 +22,8 @@ pub(crate) struct Exec<'a> {
     pub(crate) start: Instant,
     /// Where the stack of the code begins, if it is not the thread's.
     pub(crate) stack: u64,
+    /// Blocks that begin now run by LLVM's code, where there is some.
+    pub(crate) by_llvm: Cell<bool>,
 }
 
 impl Exec<'_> {

@@ -26,6 +26,7 @@ mod launch;
 mod mbarrier;
 mod memory;
 #[cfg_attr(not(test), deny(clippy::indexing_slicing))]
+mod native;
 mod operand;
 #[cfg(any(test, debug_assertions))]
 mod panics;
@@ -35,6 +36,7 @@ mod stack;
 mod texture;
 mod tier;
 pub(crate) mod trap;
+mod trial;
 mod vector_access;
 mod vector_float;
 mod vector_int;

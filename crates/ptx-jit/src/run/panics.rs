@@ -255,6 +255,7 @@ B: vote.sync.ballot.b32 v, q, -1; shfl.sync.idx.b32 v, j, i, 31, -1; match.any.s
                 threads: 32,
                 start: std::time::Instant::now(),
                 stack: 0,
+                by_llvm: false.into(),
             };
             let mut slot = crate::run::block::BlockSlot::new(&exec);
             for which in Which::ALL {

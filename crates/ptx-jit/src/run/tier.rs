@@ -1,4 +1,4 @@
-//! The code of a kernel for one layout of blocks, in two qualities.
+//! The code of a kernel for one layout of blocks, in two qualities, and LLVM's where that is asked for.
 //!
 //! Owns when the better one is made: the quick one is there for the first launch, and code that has run for
 //! longer than it took to make is worth making again, on a thread of its own. Both come from one plan, so
@@ -10,7 +10,9 @@
 //! of making it the interpreter does what code does in milliseconds, and a kernel of few long blocks would end later
 //! than one that waited. What is beyond the limits of `emit/limits.rs` is interpreted from the start.
 
+use super::native::{self, Native};
 use super::stack::Stack;
+use super::trial::Trial;
 use crate::cache::{Kept, Place};
 use crate::code::Code;
 use crate::emit;
@@ -58,6 +60,10 @@ pub(crate) struct Variant {
     good: bool,
     first: Machine,
     best: OnceLock<Machine>,
+    /// Code that LLVM made, or why there is none; nothing, where nobody asked for it yet.
+    native: OnceLock<Result<Native, String>>,
+    /// Whether LLVM's is the faster.
+    pub(super) trial: Trial,
     /// Those that no thread uses at present.
     stacks: Mutex<Vec<Stack>>,
     pub(crate) sites: Vec<Site>,
@@ -65,12 +71,18 @@ pub(crate) struct Variant {
     pub(crate) frame_size: u32,
     /// Instructions that a warp runs at most, where there is no loop.
     pub(crate) steps: Option<u64>,
-    /// How long the quick code ran, and may run: nanoseconds.
+    /// How long the code ran, and how long it does before the better one is made, and LLVM's: nanoseconds.
     ran: AtomicU64,
-    limit: u64,
-    /// Somebody makes the better one, or has.
-    asked: AtomicBool,
+    limits: [u64; 2],
+    /// Somebody makes the better one, or has; and LLVM's.
+    asked: [AtomicBool; 2],
+    /// It is to be made, and nobody has begun.
+    due: [AtomicBool; 2],
 }
+
+/// The better code, and LLVM's, in lists of both.
+const BEST: usize = 0;
+const NATIVE: usize = 1;
 
 impl Source {
     fn compile(&self, quality: Quality, layout: Layout) -> Result<Output, NotCompiled> {
@@ -104,10 +116,12 @@ impl Source {
         }
         let Output { sites, regions, frame_size, stack, origins, steps, .. } = output;
         let first = Machine { code: machine, origins, stack };
-        let limit = LEAST.max(took.saturating_mul(TIMES)).as_nanos() as u64;
+        let limits = [took, native::estimate(&self.lowered.function)];
+        let limits = limits.map(|took| LEAST.max(took.saturating_mul(TIMES)).as_nanos() as u64);
         let good = quality == Quality::Best;
-        let (ran, asked, best) = (AtomicU64::new(0), AtomicBool::new(good), OnceLock::new());
-        Ok(Variant {
+        let asked = [good, !crate::llvm::is_asked_for()].map(AtomicBool::new);
+        let (ran, best) = (AtomicU64::new(0), OnceLock::new());
+        let variant = Variant {
             layout,
             lowered: self.lowered.clone(),
             place,
@@ -115,15 +129,23 @@ impl Source {
             good,
             first,
             best,
+            native: OnceLock::new(),
+            trial: Trial::default(),
             stacks: Mutex::default(),
             sites,
             regions,
             frame_size,
             steps,
             ran,
-            limit,
+            limits,
             asked,
-        })
+            due: Default::default(),
+        };
+        if native::waits() {
+            variant.trial.choose(true);
+            variant.make_native(self);
+        }
+        Ok(variant)
     }
 }
 
@@ -154,22 +176,51 @@ impl Variant {
         Some(done)
     }
 
-    /// The code ran for so long. True once: the better one is worth making now.
+    /// The code ran for so long. True where better code is worth making now, once for each.
     pub(crate) fn count(&self, time: Duration) -> bool {
-        if self.asked.load(Ordering::Relaxed) {
+        if self.asked.iter().all(|asked| asked.load(Ordering::Relaxed)) {
             return false;
         }
         let time = time.as_nanos() as u64;
         let ran = self.ran.fetch_add(time, Ordering::Relaxed).saturating_add(time);
-        ran >= self.limit && !self.asked.swap(true, Ordering::Relaxed)
+        let of_both = self.limits.iter().zip(&self.asked).zip(&self.due);
+        let due = of_both.filter(|((limit, asked), due)| {
+            let now = ran >= **limit && !asked.swap(true, Ordering::Relaxed);
+            due.fetch_or(now, Ordering::Relaxed);
+            now
+        });
+        due.count() > 0
     }
 
-    /// Makes the better code, on this thread.
+    /// The code that LLVM made, if there is some.
+    pub(super) fn native(&self) -> Option<&Native> {
+        self.native.get()?.as_ref().ok()
+    }
+
+    /// Why LLVM made no code, where it was asked.
+    pub(super) fn no_native(&self) -> Option<&str> {
+        self.native.get()?.as_ref().err().map(String::as_str)
+    }
+
+    /// Makes LLVM's code, on this thread, where a library is asked for.
+    fn make_native(&self, source: &Source) {
+        if crate::llvm::is_asked_for() {
+            self.native.get_or_init(|| Native::new(source, self.layout, self.first.stack));
+        }
+    }
+
+    /// Makes the better code, on this thread, and LLVM's.
     ///
     /// # Errors
     /// As for the quick code, which stays then.
     pub(crate) fn improve(&self, source: &Source) -> Result<(), NotCompiled> {
-        self.asked.store(true, Ordering::Relaxed);
+        self.asked.iter().for_each(|asked| asked.store(true, Ordering::Relaxed));
+        let improved = self.improve_first(source);
+        self.make_native(source);
+        improved
+    }
+
+    fn improve_first(&self, source: &Source) -> Result<(), NotCompiled> {
         if self.good || self.best.get().is_some() {
             return Ok(());
         }
@@ -199,11 +250,19 @@ impl Variant {
         Ok(())
     }
 
-    /// Makes the better code on a thread of its own. Without a thread, the first code stays.
+    /// Makes the code that is due on a thread of its own. Without a thread, the first code stays.
     pub(crate) fn improve_aside(self: &Arc<Self>, source: &Source) {
         let (this, source) = (self.clone(), source.clone());
         // An error, or a bug that panics, leaves the first code in use.
-        aside(move || drop(this.improve(&source)));
+        aside(move || {
+            let due = |which: usize| this.due[which].swap(false, Ordering::Relaxed);
+            if due(BEST) {
+                drop(this.improve_first(&source));
+            }
+            if due(NATIVE) {
+                this.make_native(&source);
+            }
+        });
     }
 }
 
@@ -236,7 +295,7 @@ fn aside(work: impl FnOnce() + Send + 'static) {
 type Work = Box<dyn FnOnce() + Send>;
 
 /// Bytes of such a thread's stack.
-const STACK: usize = 4 << 20;
+const STACK: usize = 16 << 20;
 
 extern "C" fn begin(given: *mut libc::c_void) -> *mut libc::c_void {
     // SAFETY: `aside` made it, and left it to this thread alone.

@@ -6,4 +6,5 @@
 //! generator, frames' bytes, helpers, or how anything is run: `tests/layers.rs` looks at the imports.
 
 pub(crate) mod calls;
+pub(crate) mod nan;
 pub(crate) mod plan;

@@ -24,6 +24,11 @@ impl Body {
         Body { text, variables, next: 0, width, declared: BTreeSet::new() }
     }
 
+    /// From here on, values have `width` lanes.
+    pub fn set_width(&mut self, width: u32) {
+        self.width = width;
+    }
+
     /// The variables, the instructions, and what declares the intrinsics.
     pub fn finish(self) -> (String, String, BTreeSet<String>) {
         (self.variables, self.text, self.declared)
@@ -33,6 +38,11 @@ impl Body {
     pub fn number(&mut self) -> u32 {
         self.next += 1;
         self.next
+    }
+
+    /// How many lines there are, the variables left out.
+    pub fn lines(&self) -> usize {
+        self.text.lines().count()
     }
 
     /// A line as it is.

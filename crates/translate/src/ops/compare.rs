@@ -125,7 +125,7 @@ const FLOATS: [&str; 16] = [
 ];
 
 /// A comparison of integers by the outcomes for which it holds.
-pub(super) fn integers(b: &mut Body, holds: Outcomes, signed: bool, x: Value, y: Value) -> Value {
+pub fn integers(b: &mut Body, holds: Outcomes, signed: bool, x: Value, y: Value) -> Value {
     let name = match (holds.0 & 7, signed) {
         (0, _) => return Value::int(1, 0),
         (1, true) => "slt",

@@ -5,7 +5,7 @@
 
 use super::approx;
 use super::directed;
-use super::format::{self, canonical, clamp, flush, format, is_nan, number};
+use super::format::{self, clamp, flush, format, is_nan, number};
 use super::out::{Missing, halves};
 use super::round;
 use crate::llvm::{Body, Type, Value};
@@ -16,10 +16,16 @@ use cushim_ptx::soft::{Format, Round};
 const LARGEST_DIVISOR: f32 = f32::from_bits(0x7e80_0000);
 
 pub(super) fn eval(b: &mut Body, i: Float, a: [Value; 5]) -> Result<Value, Missing> {
-    if i.packed { halves(b, a, |b, a| one(b, i, a)) } else { one(b, i, a) }
+    if i.packed { halves(b, a, |b, a| one(b, i, a, true)) } else { one(b, i, a, true) }
 }
 
-fn one(b: &mut Body, i: Float, a: [Value; 5]) -> Result<Value, Missing> {
+/// As [`eval`], where a NaN may have any bits.
+pub(super) fn with_any_nan(b: &mut Body, i: Float, a: [Value; 5]) -> Result<Value, Missing> {
+    one(b, i, a, false)
+}
+
+/// `canonical`: NaNs become the one of the format.
+fn one(b: &mut Body, i: Float, a: [Value; 5], canonical: bool) -> Result<Value, Missing> {
     use FloatOp::*;
     let f = format(i.ty);
     let a = [a[0], a[1], a[2]].map(|v| {
@@ -45,7 +51,8 @@ fn one(b: &mut Body, i: Float, a: [Value; 5]) -> Result<Value, Missing> {
         Rsqrt | Sin | Cos | Lg2 | Ex2 | Tanh => function(b, i.op, f, a[0]),
         _ => arithmetic(b, i, f, a)?,
     };
-    let value = if f == Format::F64 { value } else { canonical(b, value, f) };
+    let kept = f == Format::F64 || !canonical;
+    let value = if kept { value } else { format::canonical(b, value, f) };
     let value = if i.flush { flush(b, value, f) } else { value };
     Ok(clamp(b, i.clamp, value, f))
 }

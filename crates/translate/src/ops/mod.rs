@@ -17,8 +17,25 @@ mod round;
 mod video;
 
 use crate::llvm::{Body, Value};
-use cushim_ptx::sem::Operation;
+pub use compare::integers;
+use cushim_ptx::sem::{Float, Operation};
+use cushim_ptx::soft::Format;
 pub use out::{Missing, Out};
+
+/// As [`eval`] for arithmetic of singles whose NaNs may have any bits: neither an operand's nor the result's bits are looked
+/// at as a NaN's.
+///
+/// # Errors
+/// As [`eval`].
+pub fn with_any_nan(b: &mut Body, what: Float, operands: &[Value]) -> Result<Value, Missing> {
+    let given = |n: usize| operands.get(n).copied().unwrap_or(Value::int(64, 0));
+    float::with_any_nan(b, what, std::array::from_fn(given))
+}
+
+/// Every NaN of singles becomes the one that NVIDIA's devices give.
+pub fn canonical(b: &mut Body, v: Value) -> Value {
+    format::canonical(b, v, Format::F32)
+}
 
 /// Computes a pure operation ([`Operation::is_pure`]). Operands are integers of any width: what is above the type is cut
 /// off, what is missing is zero. `width` is that of the first result's register.

@@ -82,6 +82,8 @@ pub(crate) struct Plan {
     pub(crate) alone: Vec<bool>,
     /// Registers that a region writes and that must be blended at its end.
     pub(crate) blend: Vec<Set>,
+    /// Of each region, those above it at which lanes may wait while it runs.
+    pub(crate) waiting: Vec<Set>,
     /// Lanes may spin on others: any order of regions is taken.
     pub(crate) fair: bool,
     /// Some only arrive at a barrier.
@@ -143,7 +145,7 @@ impl Plan {
         }
         facts.solve();
         let alone = (0..n).map(|k| facts.is_alone(k)).collect();
-        let Facts { shapes, blend, .. } = facts;
+        let Facts { shapes, blend, above, .. } = facts;
         let shapes: Vec<Shape<()>> =
             shapes.into_iter().map(|f| f.unwrap_or(Shape::Uniform(()))).collect();
         let (slots, frame_size) = slots(&regions, &shapes, &classes);
@@ -157,6 +159,7 @@ impl Plan {
             frame_size,
             alone,
             blend,
+            waiting: above,
             fair,
             arrives,
         }

@@ -1,0 +1,297 @@
+//! The addresses of an access.
+//!
+//! Owns where lanes' places lie to one another, and the check that they are inside. Must not know what is loaded or stored.
+
+use super::emitter::{Emit, Refused, Val};
+use crate::simt::plan::shape::{Class, Shape};
+use crate::warp::INTERFACE;
+use cushim_ptx::ir::{Base, Inst, Src};
+use cushim_ptx::types::Space;
+use cushim_translate::llvm::{Type, Value};
+
+/// Lanes at equal distances.
+#[derive(Debug, Clone)]
+pub(super) struct Row {
+    /// The pointer of lane 0.
+    pub(super) first: String,
+    /// Bytes from one to the next.
+    pub(super) stride: i64,
+}
+
+/// Where the lanes of an access go.
+#[derive(Debug, Clone)]
+pub(super) enum Places {
+    /// All to one place.
+    One(String),
+    /// To a row.
+    Row(Row),
+    /// Each somewhere: bytes behind a pointer.
+    Each { base: String, index: Value },
+}
+
+impl Emit<'_> {
+    /// The addresses of an access as helpers want them.
+    pub(super) fn address(&mut self, inst: &Inst) -> Result<(Val, Class), Refused> {
+        let Some(Src::Memory(base, offset)) = inst.src.first() else {
+            return Err("an access without an address");
+        };
+        Ok(match base {
+            Base::Reg(r, _) => {
+                let (v, class) = (self.raw(*r), self.class(*r));
+                (self.moved_by(v, class, *offset), class)
+            }
+            Base::Symbol(s) => {
+                let at = self.symbol(*s);
+                let at = self.scalar().with("add", at, *offset as i128 as u128);
+                (Val::one(at), Class::Wide)
+            }
+            Base::Zero => (Val::one(Value::int(64, *offset as i128 as u128)), Class::Wide),
+        })
+    }
+
+    fn moved_by(&mut self, v: Val, class: Class, offset: i64) -> Val {
+        let by = offset as i128 as u128;
+        match v {
+            v if offset == 0 => v,
+            Val::Known(Shape::Uniform(u)) => Val::one(self.scalar().with("add", u, by)),
+            Val::Known(Shape::Affine { base, steps }) => {
+                let base = self.scalar().with("add", base, by);
+                Val::Known(Shape::Affine { base, steps })
+            }
+            Val::Known(Shape::ScaledAffine { offset, base, steps, scale, signed }) => {
+                let offset = self.scalar().with("add", offset, by);
+                Val::Known(Shape::ScaledAffine { offset, base, steps, scale, signed })
+            }
+            v => {
+                let v = self.lanes(&v, if class == Class::Wide { 64 } else { 32 });
+                Val::Lanes(self.vector().with("add", v, by))
+            }
+        }
+    }
+
+    /// Where lanes go, `total` bytes each; `None` where only a helper knows.
+    pub(super) fn places(&mut self, inst: &Inst, total: u32) -> Result<Option<Places>, Refused> {
+        let shared = match inst.space(0) {
+            Space::Global => false,
+            Space::Shared => true,
+            // Where it is, is known when it runs: a helper would do it each time.
+            _ => return Err("an access to local or generic memory"),
+        };
+        if !total.is_power_of_two() || total > 16 {
+            return Ok(None);
+        }
+        let (v, class) = self.address(inst)?;
+        let memory = shared.then(|| self.constant_pointer(INTERFACE.warp.shared));
+        let pointer = |e: &mut Self, at: Value| {
+            let at = e.scalar().fit(at, 64);
+            let at = e.scalar().typed(at);
+            let p = e.pointer();
+            match &memory {
+                Some(m) => e.b.line(&format!("{p} = getelementptr i8, ptr {m}, {at}")),
+                None => e.b.line(&format!("{p} = inttoptr {at} to ptr")),
+            }
+            p
+        };
+        Ok(Some(match &v {
+            Val::Known(Shape::Uniform(u)) => Places::One(pointer(self, *u)),
+            Val::Known(Shape::Affine { base, steps }) if class == Class::Wide || shared => {
+                match stride(steps, total) {
+                    Some(stride) => Places::Row(Row { first: pointer(self, *base), stride }),
+                    None => self.each(&v, class, memory),
+                }
+            }
+            Val::Known(Shape::ScaledAffine { offset, base, steps, scale, signed })
+                if stride(&steps.map(|s| s.wrapping_mul(*scale)), total).is_some() =>
+            {
+                // Where the sum of 32 bits wraps around, lanes are no row: then each has its own place.
+                let stride = stride(&steps.map(|s| s.wrapping_mul(*scale)), total).unwrap_or(0);
+                let b = self.scalar();
+                let wide = b.extended(*base, 64, *signed);
+                let by = b.with("mul", wide, *scale as i128 as u128);
+                let at = b.op("add", *offset, by);
+                Places::Row(Row { first: pointer(self, at), stride })
+            }
+            _ => self.each(&v, class, memory),
+        }))
+    }
+
+    fn each(&mut self, v: &Val, class: Class, memory: Option<String>) -> Places {
+        let wide = class == Class::Wide || memory.is_none();
+        let index = self.lanes(v, if wide { 64 } else { 32 });
+        Places::Each { base: memory.unwrap_or("null".into()), index }
+    }
+
+    /// Whether the places of all lanes that take part are inside and aligned.
+    pub(super) fn inside(
+        &mut self,
+        places: &Places,
+        inst: &Inst,
+        total: u32,
+        mask: Value,
+    ) -> Value {
+        let shared = inst.space(0) == Space::Shared;
+        let (base, size) = match shared {
+            true => (INTERFACE.warp.shared, INTERFACE.warp.shared_size),
+            false => (INTERFACE.warp.arena, INTERFACE.warp.arena_size),
+        };
+        let (base, size) = (self.constant(64, base), self.constant(64, size));
+        match places {
+            Places::One(p) => {
+                let go = self.range(p, i64::from(total), base, size, total);
+                // Nobody reads where no lane takes part.
+                if self.guard.is_none() {
+                    return go;
+                }
+                let some = self.scalar().icmp_with("ne", mask, 0);
+                self.scalar().op("and", go, some)
+            }
+            Places::Row(Row { first, stride }) => {
+                let length = stride * 31 + i64::from(total);
+                let go = self.range(first, length, base, size, total);
+                match self.no_wrap(inst) {
+                    Some(fits) => self.scalar().op("and", go, fits),
+                    None => go,
+                }
+            }
+            Places::Each { index, .. } => {
+                let index = *index;
+                let b = self.scalar();
+                let limit = b.intrinsic(
+                    "llvm.usub.sat",
+                    &[Type::Int(64)],
+                    Type::Int(64),
+                    &[size, Value::int(64, total.into())],
+                    &[],
+                );
+                let room = b.icmp_with("uge", size, total.into());
+                let bits = index.ty.bits();
+                let from = if shared {
+                    index
+                } else {
+                    let base = self.scalar().fit(base, bits);
+                    let base = self.splat(base);
+                    self.vector().op("sub", index, base)
+                };
+                let limit = self.scalar().fit(limit, bits);
+                let limit = self.splat(limit);
+                let b = self.vector();
+                let fits = b.icmp("ule", from, limit);
+                let low = b.with("and", index, u128::from(total) - 1);
+                let aligned = b.icmp_with("eq", low, 0);
+                let fine = b.op("and", fits, aligned);
+                let fine = self.mask(fine);
+                let b = self.scalar();
+                let missing = b.not(fine);
+                let missing = b.op("and", missing, mask);
+                let all = b.icmp_with("eq", missing, 0);
+                b.op("and", all, room)
+            }
+        }
+    }
+
+    /// Whether `length` bytes from a pointer on are inside, and it is aligned.
+    fn range(&mut self, p: &str, length: i64, base: Value, size: Value, align: u32) -> Value {
+        let b = self.scalar();
+        let at = b.result(Type::Int(64), &format!("ptrtoint ptr {p} to i64"));
+        let from = b.op("sub", at, base);
+        let limit = b.with("sub", size, length as u128);
+        let fits = b.icmp("ule", from, limit);
+        let room = b.icmp_with("uge", size, length as u128);
+        let fits = b.op("and", fits, room);
+        // Of shared memory, which begins at a multiple of 64, the pointer says as much as the offset.
+        let low = b.with("and", at, u128::from(align) - 1);
+        let aligned = b.icmp_with("eq", low, 0);
+        b.op("and", fits, aligned)
+    }
+
+    /// Of an address that is extended from 32 bits: whether no lane's number wraps around before that.
+    fn no_wrap(&mut self, inst: &Inst) -> Option<Value> {
+        let Some(Src::Memory(Base::Reg(r, _), _)) = inst.src.first() else { return None };
+        let Val::Known(Shape::ScaledAffine { base, steps, signed, .. }) = self.raw(*r) else {
+            return None;
+        };
+        let (low, high) = (steps.iter().min()?, steps.iter().max()?);
+        let (least, most) = match signed {
+            true => (i64::from(i32::MIN), i64::from(i32::MAX)),
+            false => (0, i64::from(u32::MAX)),
+        };
+        let b = self.scalar();
+        let wide = b.extended(base, 64, signed);
+        let from = b.with("add", wide, (low - least) as i128 as u128);
+        let room = (most - least) - (high - low);
+        Some(b.icmp_with("ule", from, room as u128))
+    }
+
+    /// The pointers of lanes, so many bytes further.
+    pub(super) fn pointers(&mut self, base: &str, index: Value, more: u64) -> String {
+        let index = match more {
+            0 => index,
+            more => self.vector().with("add", index, more.into()),
+        };
+        let index = self.vector().fit(index, 64);
+        let index = self.vector().typed(index);
+        let p = self.pointer();
+        match base {
+            "null" => self.b.line(&format!("{p} = inttoptr {index} to <32 x ptr>")),
+            base => self.b.line(&format!("{p} = getelementptr i8, ptr {base}, {index}")),
+        }
+        p
+    }
+
+    pub(super) fn pointers_of_row(&mut self, first: &str, stride: i64, more: u64) -> String {
+        let all: Vec<String> =
+            (0..32).map(|l| format!("i64 {}", l * stride + more as i64)).collect();
+        let p = self.pointer();
+        self.b
+            .line(&format!("{p} = getelementptr i8, ptr {first}, <32 x i64> <{}>", all.join(", ")));
+        p
+    }
+
+    /// Whether lanes that take part lie side by side, and then the pointer of lane 0.
+    pub(super) fn together(
+        &mut self,
+        base: &str,
+        index: Value,
+        width: u32,
+        mask: Value,
+    ) -> (String, Value) {
+        let bits = index.ty.bits();
+        let all = self.vector().typed(index);
+        // Counted from the first lane that takes part, back to where lane 0 would be.
+        let b = self.scalar();
+        let lane =
+            b.intrinsic("llvm.cttz", &[Type::Int(32)], Type::Int(32), &[mask], &["i1 false"]);
+        let lane = b.with("and", lane, 31);
+        let l = b.typed(lane);
+        let own = b.result(index.ty, &format!("extractelement {all}, {l}"));
+        let lane = b.fit(lane, bits);
+        let back = b.with("mul", lane, width.into());
+        let zero = b.op("sub", own, back);
+        let splat = self.splat(zero);
+        let steps: Vec<String> = (0..32).map(|l| format!("i{bits} {}", l * width)).collect();
+        let splat = self.vector().typed(splat);
+        let row = format!("add {splat}, <{}>", steps.join(", "));
+        let row = self.vector().result(index.ty, &row);
+        let same = self.vector().icmp("eq", row, index);
+        let same = self.mask(same);
+        let b = self.scalar();
+        let apart = b.not(same);
+        let apart = b.op("and", apart, mask);
+        let together = b.icmp_with("eq", apart, 0);
+        // In shared memory of 32 bits, lane 0 may lie before its begin, where a later lane is the first that takes part.
+        let zero = b.extended(zero, 64, true);
+        let zero = b.typed(zero);
+        let p = self.pointer();
+        match base {
+            "null" => self.b.line(&format!("{p} = inttoptr {zero} to ptr")),
+            base => self.b.line(&format!("{p} = getelementptr i8, ptr {base}, {zero}")),
+        }
+        (p, together)
+    }
+}
+
+/// The distance of lanes, if they lie side by side from lane 0 on.
+fn stride(steps: &[i64; 32], total: u32) -> Option<i64> {
+    let side = i64::from(total);
+    steps.iter().zip(0..).all(|(s, l)| *s == side * l).then_some(side)
+}

@@ -1,0 +1,470 @@
+//! Control flow: regions, where lanes part and meet, barriers, and the warps of a block.
+//!
+//! Owns the shape of the function. It runs a block, and those that follow it along x: in rounds over the warps, each of which
+//! runs until it comes to a barrier or ends. There are two texts of each region: for whole warps of which all lanes are
+//! here (`f`), and for any lanes (`g`), to which warps change where lanes part, and from which they come back where a loop
+//! begins anew or a barrier is behind them. Must not know what instructions compute.
+
+use super::emitter::{Emit, Refused, Val};
+use crate::simt::plan::region::{Edge, Term, writes};
+use crate::simt::plan::shape::Class;
+use crate::warp::{DONE, FAULT, INTERFACE, Which, barrier_number, task};
+use cushim_ptx::ir::{Inst, Sense, Src};
+use cushim_ptx::sem::{Barrier, Collective, CollectiveOp, Control, Operation, Vote};
+use cushim_translate::llvm::{Type, Value};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
+/// Rounds of loops between two looks at whether the launch is to end.
+const ROUNDS: u32 = 1 << 20;
+
+const ALL: Value = Value::int(32, 0xffff_ffff);
+
+impl Emit<'_> {
+    /// The whole function.
+    pub(super) fn whole(&mut self) -> Result<(), Refused> {
+        let resumed = self.resumed()?;
+        self.declare_registers();
+        for name in ["act", "live", "waits", "more", "rounds"] {
+            self.b.variable(&format!("%{name} = alloca i32"));
+        }
+        self.b.variable("%warp = alloca ptr");
+        for k in 0..self.plan.regions.len() {
+            self.b.variable(&format!("%m{k}r = alloca i32"));
+        }
+        self.blocks_of_grid(&resumed);
+        for full in [true, false] {
+            for k in 0..self.plan.regions.len() {
+                self.region(k, full)?;
+            }
+        }
+        self.b.label("fault");
+        self.b.line(&format!("ret i32 {FAULT}"));
+        Ok(())
+    }
+
+    /// The regions behind barriers, at which all lanes of a warp wait, and all warps at one and the same.
+    fn resumed(&self) -> Result<Vec<usize>, Refused> {
+        let (mut all, mut number) = (Vec::new(), None);
+        for (k, region) in self.plan.regions.iter().enumerate() {
+            if region.result.is_some() {
+                return Err("lanes that wait for others of the warp");
+            }
+            let Term::Wait { inst, next } = region.term else { continue };
+            let inst = &self.f.code[inst];
+            let (Edge::To(next), true, None) = (next, self.plan.alone[k], inst.guard) else {
+                return Err("a barrier at which lanes wait that are not all");
+            };
+            let own =
+                barrier_number(inst).filter(|_| inst.sem == Operation::Barrier(Barrier::Sync));
+            if own.is_none() || number.is_some_and(|n| Some(n) != own) {
+                return Err("barriers of some threads, or several barriers");
+            }
+            number = own;
+            all.push(next);
+        }
+        all.sort_unstable();
+        all.dedup();
+        Ok(all)
+    }
+
+    /// Going over blocks and their warps, up to a region.
+    fn blocks_of_grid(&mut self, resumed: &[usize]) {
+        self.b.label("start");
+        self.b.line(&format!("store i32 {ROUNDS}, ptr %rounds"));
+        self.b.line("br label %block");
+        self.b.label("block");
+        self.b.line("store i32 0, ptr %more");
+        self.b.line("br label %round");
+        self.b.label("round");
+        self.b.line("store i32 0, ptr %waits");
+        self.b.line("store ptr %first, ptr %warp");
+        self.b.line("br label %begin");
+
+        self.b.label("begin");
+        let w = self.warp();
+        let loops = self.constant_pointer(INTERFACE.warp.warps);
+        let current = self.behind(&loops, INTERFACE.warps.current);
+        self.b.line(&format!("store ptr {w}, ptr {current}"));
+        self.zero_registers();
+        for k in 0..self.plan.regions.len() {
+            self.b.line(&format!("store i32 0, ptr %m{k}r"));
+        }
+        let more = self.load_variable("more");
+        let fresh = self.scalar().icmp_with("eq", more, 0);
+        if resumed.is_empty() {
+            self.jump("fresh");
+        } else {
+            self.branch(fresh, "fresh", "again");
+            self.b.label("again");
+            let live = self.in_warp(INTERFACE.warp.live);
+            let live = self.scalar().result(Type::Int(32), &format!("load i32, ptr {live}"));
+            self.set_variable("live", live);
+            self.set_variable("act", live);
+            let some = self.scalar().icmp_with("ne", live, 0);
+            self.branch(some, "resume", "next");
+            self.b.label("resume");
+            let low = self.in_warp(INTERFACE.warp.low);
+            let low = self.scalar().result(Type::Int(32), &format!("load i32, ptr {low}"));
+            let low = self.scalar().typed(low);
+            let cases: String =
+                resumed.iter().map(|r| format!(" i32 {r}, label %resume{r}")).collect();
+            self.b.line(&format!("switch {low}, label %fault [{cases} ]"));
+            for r in resumed {
+                self.b.label(&format!("resume{r}"));
+                for register in self.plan.regions[*r].live_in.iter() {
+                    self.keep(register as u32, true);
+                }
+                let live = self.load_variable("live");
+                let whole = self.scalar().icmp("eq", live, ALL);
+                self.branch(whole, &format!("f{r}"), &format!("g{r}"));
+            }
+        }
+        self.b.label("fresh");
+        let live = self.constant(32, INTERFACE.warp.full);
+        self.set_variable("live", live);
+        self.set_variable("act", live);
+        let whole = self.scalar().icmp("eq", live, ALL);
+        self.branch(whole, "f0", "g0");
+
+        self.b.label("ended");
+        let p = self.in_warp(INTERFACE.warp.live);
+        self.b.line(&format!("store i32 0, ptr {p}"));
+        self.b.line("br label %next");
+        self.b.label("next");
+        let next = self.constant_pointer(INTERFACE.warp.next);
+        self.b.line(&format!("store ptr {next}, ptr %warp"));
+        let last = format!("icmp eq ptr {next}, null");
+        let last = self.scalar().result(Type::Int(1), &last);
+        self.branch(last, "turned", "begin");
+        self.b.label("turned");
+        let waits = self.load_variable("waits");
+        self.set_variable("more", Value::int(32, 1));
+        let some = self.scalar().icmp_with("ne", waits, 0);
+        self.branch(some, "round", "over");
+        self.next_block();
+    }
+
+    /// A block has ended: the next along x, if there is one.
+    fn next_block(&mut self) {
+        self.b.label("over");
+        let loops = self.pointer();
+        let at = INTERFACE.warp.warps;
+        self.b.line(&format!("{loops}w = getelementptr i8, ptr %first, i64 {at}"));
+        self.b.line(&format!("{loops} = load ptr, ptr {loops}w, !invariant.load !0"));
+        let left = self.behind(&loops, INTERFACE.warps.left);
+        let v = self.scalar().result(Type::Int(32), &format!("load i32, ptr {left}"));
+        let none = self.scalar().icmp_with("eq", v, 0);
+        self.branch(none, "done", "following");
+        self.b.label("following");
+        let v = self.scalar().with("sub", v, 1);
+        let v = self.scalar().typed(v);
+        self.b.line(&format!("store {v}, ptr {left}"));
+        let x = self.behind(&loops, INTERFACE.warps.block);
+        let v = self.scalar().result(Type::Int(32), &format!("load i32, ptr {x}"));
+        let v = self.scalar().with("add", v, 1);
+        let v = self.scalar().typed(v);
+        self.b.line(&format!("store {v}, ptr {x}"));
+        self.jump("block");
+        self.b.label("done");
+        self.b.line(&format!("ret i32 {DONE}"));
+    }
+
+    fn load_variable(&mut self, name: &str) -> Value {
+        self.scalar().result(Type::Int(32), &format!("load i32, ptr %{name}"))
+    }
+
+    fn set_variable(&mut self, name: &str, v: Value) {
+        let v = self.scalar().typed(v);
+        self.b.line(&format!("store {v}, ptr %{name}"));
+    }
+
+    fn region(&mut self, k: usize, full: bool) -> Result<(), Refused> {
+        (self.region, self.full) = (k, full);
+        self.b.label(&format!("{}{k}", if full { "f" } else { "g" }));
+        self.act = if full { ALL } else { self.load_variable("act") };
+        let plan = self.plan;
+        let region = &plan.regions[k];
+        // What lanes that wait elsewhere have in registers that are written here.
+        let mut old = BTreeMap::new();
+        if !full {
+            for inst in &self.f.code[region.start..region.end] {
+                for r in writes(inst).filter(|r| plan.blend[k].has(*r as usize)) {
+                    if let Entry::Vacant(place) = old.entry(r) {
+                        place.insert(self.old(r));
+                    }
+                }
+            }
+        }
+        for at in region.start..region.end {
+            self.at = at;
+            let inst = &self.f.code[at];
+            self.read_guard(inst.guard);
+            self.instruction(inst)?;
+        }
+        self.guard = None;
+        for (r, old) in old {
+            let (new, lanes) = (self.old(r), self.truths(self.act));
+            let v = self.vector().select(lanes, new, old);
+            self.store_lanes(r, v);
+        }
+        match &region.term {
+            Term::Jump(edge) => self.go(*edge, self.act),
+            Term::Branch { guard, taken, other } => self.part(*guard, *taken, *other),
+            Term::Table { .. } => return Err("a branch by a table"),
+            Term::Wait { next: Edge::To(next), .. } => self.wait(*next),
+            Term::Wait { .. } => return Err("a barrier at the end"),
+        }
+        Ok(())
+    }
+
+    /// The warp waits at a barrier.
+    fn wait(&mut self, next: usize) {
+        if next <= self.region {
+            self.count_down();
+        }
+        for register in self.plan.regions[next].live_in.iter() {
+            self.keep(register as u32, false);
+        }
+        let (low, live) = (self.in_warp(INTERFACE.warp.low), self.in_warp(INTERFACE.warp.live));
+        self.b.line(&format!("store i32 {next}, ptr {low}"));
+        let act = self.act;
+        let act = self.scalar().typed(act);
+        self.b.line(&format!("store {act}, ptr {live}"));
+        self.set_variable("waits", Value::int(32, 1));
+        self.jump("next");
+    }
+
+    fn part(&mut self, (p, sense): (u32, Sense), taken: Edge, other: Edge) {
+        let (taken, other) = if sense == Sense::True { (taken, other) } else { (other, taken) };
+        let guard = self.raw(p);
+        let (yes, no) = (self.label(), self.label());
+        if let Some(u) = guard.uniform() {
+            self.branch(u, &yes, &no);
+        } else {
+            let bits = self.lanes(&guard, 1);
+            let bits = self.mask(bits);
+            let act = self.act;
+            let t = self.scalar().op("and", bits, act);
+            let every = self.scalar().icmp("eq", t, act);
+            let (some, both) = (self.label(), self.label());
+            self.branch(every, &yes, &some);
+            self.b.label(&some);
+            let none = self.scalar().icmp_with("eq", t, 0);
+            self.branch(none, &no, &both);
+            self.b.label(&both);
+            let f = self.scalar().op("xor", act, t);
+            self.both(taken, t, other, f);
+        }
+        self.b.label(&yes);
+        self.go(taken, self.act);
+        self.b.label(&no);
+        self.go(other, self.act);
+    }
+
+    /// Lanes part: those of the lower region go first.
+    fn both(&mut self, taken: Edge, t: Value, other: Edge, f: Value) {
+        let full = std::mem::replace(&mut self.full, false);
+        match (taken, other) {
+            (Edge::Exit, Edge::Exit) => self.go(Edge::Exit, self.act),
+            (Edge::Exit, on) => {
+                self.retire(t);
+                self.go(on, f);
+            }
+            (on, Edge::Exit) => {
+                self.retire(f);
+                self.go(on, t);
+            }
+            (Edge::To(a), Edge::To(b)) if a == b => self.go(taken, self.act),
+            (Edge::To(a), Edge::To(b)) => {
+                let (first, t, later, f) = if a < b { (a, t, b, f) } else { (b, f, a, t) };
+                self.ready(later, f);
+                self.go(Edge::To(first), t);
+            }
+        }
+        self.full = full;
+    }
+
+    fn retire(&mut self, lanes: Value) {
+        let live = self.load_variable("live");
+        let b = self.scalar();
+        let stay = b.not(lanes);
+        let live = b.op("and", live, stay);
+        self.set_variable("live", live);
+    }
+
+    fn ready(&mut self, region: usize, lanes: Value) {
+        let name = format!("m{region}r");
+        let old = self.load_variable(&name);
+        let new = self.scalar().op("or", old, lanes);
+        self.set_variable(&name, new);
+    }
+
+    /// Going round a loop: after many rounds a helper says whether somebody ends the launch.
+    fn count_down(&mut self) {
+        let left = self.load_variable("rounds");
+        let left = self.scalar().with("sub", left, 1);
+        self.set_variable("rounds", left);
+        let some = self.scalar().icmp_with("ne", left, 0);
+        let (on, pause) = (self.label(), self.label());
+        self.likely(some, &on, &pause);
+        self.b.label(&pause);
+        self.set_variable("rounds", Value::int(32, ROUNDS.into()));
+        self.call(Which::Pause, 0, Value::int(32, 0));
+        self.jump(&on);
+        self.b.label(&on);
+    }
+
+    /// Lanes go on there, unless others that wait have to go first.
+    fn go(&mut self, edge: Edge, lanes: Value) {
+        if matches!(edge, Edge::To(n) if n <= self.region) {
+            self.count_down();
+        }
+        if self.full {
+            match edge {
+                Edge::Exit => self.jump("ended"),
+                Edge::To(n) => self.jump(&format!("f{n}")),
+            }
+            return;
+        }
+        let waiting = &self.plan.waiting[self.region];
+        let until = if let Edge::To(n) = edge { n } else { usize::MAX };
+        let before: Vec<usize> = waiting.iter().filter(|w| *w < until).collect();
+        if let Edge::Exit = edge {
+            self.retire(lanes);
+        } else if !before.is_empty() || waiting.has(until) {
+            self.ready(until, lanes);
+        }
+        let gathers = waiting.has(until) || !before.is_empty();
+        for w in before {
+            let name = format!("m{w}r");
+            let m = self.load_variable(&name);
+            let (here, on) = (self.label(), self.label());
+            let some = self.scalar().icmp_with("ne", m, 0);
+            self.branch(some, &here, &on);
+            self.b.label(&here);
+            self.set_variable(&name, Value::int(32, 0));
+            self.enter(w, m);
+            self.b.label(&on);
+        }
+        match edge {
+            Edge::Exit => self.jump("ended"),
+            Edge::To(n) if gathers => {
+                let name = format!("m{n}r");
+                let m = self.load_variable(&name);
+                self.set_variable(&name, Value::int(32, 0));
+                self.enter(n, m);
+            }
+            Edge::To(n) => self.enter(n, lanes),
+        }
+    }
+
+    fn enter(&mut self, n: usize, lanes: Value) {
+        self.set_variable("act", lanes);
+        if self.headers.contains(&n) {
+            let whole = self.scalar().icmp("eq", lanes, ALL);
+            self.branch(whole, &format!("f{n}"), &format!("g{n}"));
+        } else {
+            self.jump(&format!("g{n}"));
+        }
+    }
+
+    fn instruction(&mut self, inst: &Inst) -> Result<(), Refused> {
+        match inst.sem {
+            op if op.is_pure() => self.pure(inst),
+            Operation::Move(_) => self.moved(inst),
+            Operation::Nothing | Operation::Sleep => Ok(()),
+            Operation::Fence(fence) => {
+                // Of the others the processor keeps the order by itself; LLVM is told of it.
+                self.b.line(match cushim_ptx::fence::is_total(fence) {
+                    true => "fence seq_cst",
+                    false => "fence syncscope(\"singlethread\") acq_rel",
+                });
+                Ok(())
+            }
+            Operation::Address(_) => self.address_of_space(inst),
+            Operation::ActiveMask => self.set(inst.dst[0], Val::one(self.act)),
+            Operation::Load(_) => self.load(inst),
+            Operation::Store(_) => self.store(inst),
+            Operation::Atomic(_) => self.atom(inst),
+            Operation::Collective(what) => self.collective(inst, what),
+            Operation::Control(Control::Trap) => {
+                let mask = self.lanes_of_guard();
+                let site = self.site(inst, Vec::new(), Vec::new());
+                self.call(Which::Trap, site, mask);
+                Ok(())
+            }
+            Operation::Control(Control::Call) => Err("a call of the device runtime"),
+            Operation::Control(_) | Operation::Barrier(Barrier::Sync) => Ok(()),
+            _ => Err("an operation that this emitter does not have"),
+        }
+    }
+
+    /// What lanes do together that are all here.
+    fn collective(&mut self, inst: &Inst, what: Collective) -> Result<(), Refused> {
+        if !self.plan.alone[self.region] {
+            return Err("lanes that wait for others of the warp");
+        }
+        if what.op == CollectiveOp::Barrier {
+            return Ok(());
+        }
+        let fixed = matches!(inst.src.last(), Some(Src::Imm(_)));
+        let mut args = Vec::new();
+        for (n, src) in inst.src.iter().enumerate() {
+            let class = match (src, what.op, n) {
+                (Src::Reg(r) | Src::Not(r), ..) => self.class(*r),
+                (_, CollectiveOp::Vote(_), 0) => Class::Predicate,
+                (_, _, 0) => Class::of(inst.sem.ty()),
+                _ => Class::Narrow,
+            };
+            args.push((self.operand(src, class)?, class));
+        }
+        let mask = self.lanes_of_guard();
+        if let (CollectiveOp::Vote(question), true) = (what.op, fixed && what.sync) {
+            let said = self.lanes(&args[0].0, 1);
+            let said = self.mask(said);
+            let b = self.scalar();
+            let yes = b.op("and", said, mask);
+            let v = match question {
+                Vote::Ballot => yes,
+                Vote::All => b.icmp("eq", yes, mask),
+                Vote::Any => b.icmp_with("ne", yes, 0),
+                Vote::Uniform => {
+                    let (all, none) = (b.icmp("eq", yes, mask), b.icmp_with("eq", yes, 0));
+                    b.op("or", all, none)
+                }
+            };
+            return self.set(inst.dst[0], Val::one(v));
+        }
+        if args.len() > INTERFACE.slots || matches!(what.op, CollectiveOp::Multiply(_)) {
+            return Err("a product of matrices");
+        }
+        self.pass(&args, false);
+        let results = self.results(inst);
+        let narrow = args.iter().take(3).all(|(_, c)| *c == Class::Narrow);
+        match task::shuffle_way(inst) {
+            Some(way) if narrow && results[0] == Class::Narrow => {
+                self.call(Which::Shuffle, task::shuffle_mode(way), mask);
+            }
+            _ => {
+                let operands = args.iter().map(|(_, c)| *c).collect();
+                let site = self.site(inst, operands, results.clone());
+                self.call(Which::Collective, site, mask);
+            }
+        }
+        for (n, class) in results.into_iter().enumerate() {
+            let v = self.receive(n, class, false);
+            let one =
+                matches!(what.op, CollectiveOp::Reduce { .. }) && n == 0 && fixed && what.sync;
+            let v = if one && class != Class::Predicate {
+                let bits = if class == Class::Wide { 64 } else { 32 };
+                let all = self.lanes(&v, bits);
+                Val::one(self.first_of(all, mask))
+            } else {
+                v
+            };
+            self.set(inst.dst[n], v)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,264 @@
+//! The emitter: state that all classes of instructions share while the text is made.
+//!
+//! Owns the state, fields of the warp, names. Must not know instructions.
+
+use crate::simt::plan::Plan;
+use crate::simt::plan::shape::{Class, Shape};
+use crate::warp::{Addresses, INTERFACE, Site, Which};
+use cushim_ptx::ir::{Function, Inst};
+use cushim_ptx::types::Scalar;
+use cushim_translate::llvm::{Body, Type, Value};
+use std::collections::BTreeSet;
+
+/// Lanes of a warp.
+pub(super) const LANES: u32 = 32;
+/// Why a kernel is not for this emitter.
+pub(super) type Refused = &'static str;
+
+/// A value of all lanes.
+#[derive(Debug, Clone)]
+pub(super) enum Val {
+    /// Of a known shape: never [`Shape::Varying`].
+    Known(Shape<Value>),
+    /// A vector.
+    Lanes(Value),
+}
+
+impl Val {
+    pub(super) fn one(v: Value) -> Val {
+        Val::Known(Shape::Uniform(v))
+    }
+
+    pub(super) fn uniform(&self) -> Option<Value> {
+        if let Val::Known(Shape::Uniform(v)) = self { Some(*v) } else { None }
+    }
+
+    pub(super) fn shape(&self) -> Shape<Value> {
+        match self {
+            Val::Known(shape) => shape.clone(),
+            Val::Lanes(_) => Shape::Varying,
+        }
+    }
+}
+
+/// Text in the making.
+pub(super) struct Emit<'a> {
+    pub(super) b: Body,
+    pub(super) f: &'a Function,
+    pub(super) plan: &'a Plan,
+    /// See [`crate::simt::nan`].
+    pub(super) clean: Vec<Option<Scalar>>,
+    /// Bytes from the warp to the registers in its frame.
+    pub(super) registers: usize,
+    /// Offsets of the shared variables.
+    pub(super) shared: Vec<u32>,
+    pub(super) sites: Vec<Site>,
+    pub(super) region: usize,
+    /// The present instruction.
+    pub(super) at: usize,
+    /// Lanes that run the present region, as bits: all, in code for whole warps.
+    pub(super) act: Value,
+    pub(super) full: bool,
+    /// The guard of the present instruction.
+    pub(super) guard: Option<Val>,
+    /// Regions that loops begin with.
+    pub(super) headers: BTreeSet<usize>,
+}
+
+impl Emit<'_> {
+    /// What follows is of one value.
+    pub(super) fn scalar(&mut self) -> &mut Body {
+        self.b.set_width(1);
+        &mut self.b
+    }
+
+    /// What follows is of all lanes.
+    pub(super) fn vector(&mut self) -> &mut Body {
+        self.b.set_width(LANES);
+        &mut self.b
+    }
+
+    pub(super) fn class(&self, register: u32) -> Class {
+        self.plan.classes[register as usize]
+    }
+
+    pub(super) fn bits_of(&self, register: u32) -> u32 {
+        match self.f.registers[register as usize] {
+            Scalar::Pred => 1,
+            ty => ty.bits(),
+        }
+    }
+
+    /// A name for a pointer that does not occur yet.
+    pub(super) fn pointer(&mut self) -> String {
+        format!("%p{}", self.b.number())
+    }
+
+    pub(super) fn label(&mut self) -> String {
+        format!("l{}", self.b.number())
+    }
+
+    /// The warp.
+    pub(super) fn warp(&mut self) -> String {
+        let p = self.pointer();
+        self.b.line(&format!("{p} = load ptr, ptr %warp"));
+        p
+    }
+
+    /// A place so many bytes behind a pointer.
+    pub(super) fn behind(&mut self, pointer: &str, bytes: usize) -> String {
+        let p = self.pointer();
+        self.b.line(&format!("{p} = getelementptr i8, ptr {pointer}, i64 {bytes}"));
+        p
+    }
+
+    pub(super) fn in_warp(&mut self, offset: usize) -> String {
+        let w = self.warp();
+        self.behind(&w, offset)
+    }
+
+    /// A field of the warp that never changes while code runs.
+    pub(super) fn constant(&mut self, bits: u32, offset: usize) -> Value {
+        let p = self.in_warp(offset);
+        self.scalar().result(Type::Int(bits), &format!("load i{bits}, ptr {p}, !invariant.load !0"))
+    }
+
+    /// The same, of a pointer.
+    pub(super) fn constant_pointer(&mut self, offset: usize) -> String {
+        let (at, p) = (self.in_warp(offset), self.pointer());
+        self.b.line(&format!("{p} = load ptr, ptr {at}, !invariant.load !0"));
+        p
+    }
+
+    /// A branch; the second way is the rare one.
+    pub(super) fn likely(&mut self, condition: Value, usual: &str, rare: &str) {
+        let c = self.scalar().typed(condition);
+        self.b.line(&format!("br {c}, label %{usual}, label %{rare}, !prof !1"));
+    }
+
+    pub(super) fn branch(&mut self, condition: Value, yes: &str, no: &str) {
+        let c = self.scalar().typed(condition);
+        self.b.line(&format!("br {c}, label %{yes}, label %{no}"));
+    }
+
+    pub(super) fn jump(&mut self, to: &str) {
+        self.b.line(&format!("br label %{to}"));
+    }
+
+    /// Lanes as a vector of truths.
+    pub(super) fn truths(&mut self, mask: Value) -> Value {
+        if mask.constant() == Some(0xffff_ffff) {
+            return Value::int(1, 1);
+        }
+        let mask = self.scalar().typed(mask);
+        self.vector().result(Type::Int(1), &format!("bitcast {mask} to <32 x i1>"))
+    }
+
+    /// A vector of truths as bits.
+    pub(super) fn mask(&mut self, truths: Value) -> Value {
+        match truths.constant() {
+            Some(0) => return Value::int(32, 0),
+            Some(_) => return Value::int(32, 0xffff_ffff),
+            None => {}
+        }
+        let truths = self.vector().typed(truths);
+        self.scalar().result(Type::Int(32), &format!("bitcast {truths} to i32"))
+    }
+
+    /// Lanes that do the present instruction.
+    pub(super) fn lanes_of_guard(&mut self) -> Value {
+        let act = self.act;
+        match self.guard.clone() {
+            None => act,
+            Some(Val::Lanes(v)) => {
+                let bits = self.mask(v);
+                self.scalar().op("and", bits, act)
+            }
+            Some(v) => {
+                let v = v.uniform().unwrap_or(Value::int(1, 1));
+                self.scalar().select(v, act, Value::int(32, 0))
+            }
+        }
+    }
+
+    pub(super) fn site(&mut self, inst: &Inst, operands: Vec<Class>, results: Vec<Class>) -> u32 {
+        let space = inst.space(0);
+        let (inst, addresses, at) = (inst.clone(), Addresses::Lanes, self.at as u32);
+        self.sites.push(Site { inst, at, operands, results, space, extra: 0, addresses });
+        self.sites.len() as u32 - 1
+    }
+
+    /// Calls a helper with a number; leaves the code if it answers a fault.
+    pub(super) fn call(&mut self, which: Which, number: u32, mask: Value) {
+        let table = self.constant_pointer(INTERFACE.warp.helpers);
+        let at = self.behind(&table, which as usize * 8);
+        let callee = self.pointer();
+        self.b.line(&format!("{callee} = load ptr, ptr {at}, !invariant.load !0"));
+        let (w, mask) = (self.warp(), self.scalar().typed(mask));
+        let call = format!("call i32 {callee}(ptr {w}, i32 {number}, {mask})");
+        let status = self.scalar().result(Type::Int(32), &call);
+        let fine = self.scalar().icmp_with("eq", status, 0);
+        let next = self.label();
+        self.likely(fine, &next, "fault");
+        self.b.label(&next);
+    }
+
+    /// Where slot `n` of the scratch begins.
+    pub(super) fn slot(&mut self, n: usize) -> String {
+        self.in_warp(INTERFACE.warp.scratch + n * INTERFACE.slot)
+    }
+
+    /// Puts operands where helpers look for them; of one value (`uniform`), or of all lanes.
+    pub(super) fn pass(&mut self, args: &[(Val, Class)], uniform: bool) {
+        for (n, (v, class)) in args.iter().enumerate() {
+            let slot = self.slot(n);
+            let bits = if *class == Class::Wide { 64 } else { 32 };
+            match (uniform.then(|| v.uniform()).flatten(), class) {
+                (Some(u), Class::Predicate) => {
+                    let b = self.scalar();
+                    let u = b.fit(u, 1);
+                    let u = b.signed(u, 32);
+                    let u = b.typed(u);
+                    b.line(&format!("store {u}, ptr {slot}"));
+                }
+                (Some(u), _) => {
+                    let b = self.scalar();
+                    let u = b.fit(u, bits);
+                    let u = b.typed(u);
+                    b.line(&format!("store {u}, ptr {slot}"));
+                }
+                (None, Class::Predicate) => {
+                    let v = self.lanes(v, 1);
+                    let v = self.mask(v);
+                    let v = self.scalar().typed(v);
+                    self.b.line(&format!("store {v}, ptr {slot}"));
+                }
+                (None, _) => {
+                    let v = self.lanes(v, bits);
+                    let v = self.vector().typed(v);
+                    self.b.line(&format!("store {v}, ptr {slot}, align 16"));
+                }
+            }
+        }
+    }
+
+    /// What a helper left in a slot.
+    pub(super) fn receive(&mut self, n: usize, class: Class, uniform: bool) -> Val {
+        let slot = self.slot(n);
+        let bits = if class == Class::Wide { 64 } else { 32 };
+        if class == Class::Predicate {
+            let v = self.scalar().result(Type::Int(32), &format!("load i32, ptr {slot}"));
+            if uniform {
+                // Lane 0's bit, for all.
+                return Val::one(self.scalar().fit(v, 1));
+            }
+            return Val::Lanes(self.truths(v));
+        }
+        if uniform {
+            let text = format!("load i{bits}, ptr {slot}");
+            return Val::one(self.scalar().result(Type::Int(bits), &text));
+        }
+        let text = format!("load <32 x i{bits}>, ptr {slot}, align 16");
+        Val::Lanes(self.vector().result(Type::Int(bits), &text))
+    }
+}

@@ -1,0 +1,119 @@
+//! A second emitter: a kernel's blocks as a function in LLVM's language, which libLLVM optimises, where it is installed and
+//! asked for (`CUSHIM_LLVM`).
+//!
+//! Owns what such a kernel may be. Values of all lanes are vectors of 32, registers LLVM's own; operations come from
+//! `cushim_translate::ops`, which AMD's GPUs use, too. The code runs whole blocks from their begin to their end, so warps do
+//! not change to it in between. What a kernel has that is not here keeps the whole kernel with the first emitter. Must not
+//! know the scheduler, or the first emitter.
+
+mod address;
+mod control;
+mod emitter;
+mod library;
+mod memory;
+pub(crate) mod object;
+mod operand;
+mod pure;
+mod register;
+mod turn;
+
+use crate::simt::calls::Lowered;
+use crate::simt::plan::{Layout, Plan};
+use crate::warp::{INTERFACE, Output};
+use cushim_ptx::Level;
+use cushim_ptx::ir::{Function, Module};
+use cushim_ptx::types::Scalar;
+use cushim_translate::llvm::{Body, Value};
+use emitter::Emit;
+pub(crate) use library::is_asked_for;
+pub use library::version;
+use std::collections::BTreeSet;
+
+/// The most instructions of a kernel of which a text is made.
+const MOST: usize = 2000;
+/// The most lines of a text: LLVM takes about a quarter of a millisecond for each, as each is of 32 lanes.
+const MOST_LINES: usize = 20_000;
+
+/// Compiles a kernel for blocks of a layout.
+///
+/// # Errors
+/// What the kernel has that this emitter does not take, or what LLVM says.
+pub(crate) fn compile(
+    module: &Module,
+    lowered: &Lowered,
+    layout: Layout,
+) -> Result<Output, String> {
+    let level = Level::in_use().map_err(str::to_owned)?;
+    let text = text(module, lowered, layout, level)?;
+    let (text, sites, regions) = text;
+    let made = library::object(&text, level.name())?;
+    let (bytes, stack) = (object::flat(&made.object)?, made.stack);
+    Ok(Output { bytes, sites, regions, frame_size: 0, stack, origins: Vec::new(), steps: None })
+}
+
+/// The text, the places that call helpers, and the number of regions.
+fn text(
+    module: &Module,
+    lowered: &Lowered,
+    layout: Layout,
+    level: Level,
+) -> Result<(String, Vec<crate::warp::Site>, u32), &'static str> {
+    let f = &lowered.function;
+    if lowered.moving || !lowered.activations.is_empty() {
+        return Err("functions that call themselves");
+    }
+    if f.code.len() > MOST {
+        return Err("more instructions than are given to LLVM");
+    }
+    if f.registers.iter().any(|r| *r != Scalar::Pred && r.bits() > 64) {
+        return Err("registers of more than 64 bits");
+    }
+    let plan = Plan::new(f, layout);
+    if plan.fair || plan.arrives {
+        return Err("lanes that wait for others");
+    }
+    let mut e = emitter(module, f, &plan);
+    e.whole()?;
+    if e.b.lines() > MOST_LINES {
+        return Err("more instructions than are given to LLVM");
+    }
+    let (sites, regions) = (std::mem::take(&mut e.sites), plan.regions.len() as u32);
+    let (variables, body, declared) = e.b.finish();
+    let declared: Vec<String> = declared.into_iter().collect();
+    // The blocks' first label is where the variables are.
+    let body = body.strip_prefix("start:\n").unwrap_or(&body).to_owned();
+    let text = format!(
+        "target triple = \"x86_64-unknown-linux-gnu\"\n\
+         define i32 @kernel(ptr %first) #0 {{\nstart:\n{variables}{body}}}\n{}\n\
+         attributes #0 = {{ nounwind \"no-builtins\" \"warn-stack-size\"=\"0\" \"no-jump-tables\"=\"true\" \
+         \"target-cpu\"=\"{}\" \"prefer-vector-width\"=\"512\" \"min-legal-vector-width\"=\"512\" }}\n\
+         !0 = !{{}}\n!1 = !{{!\"branch_weights\", i32 100000, i32 1}}\n",
+        declared.join("\n"),
+        level.name(),
+    );
+    Ok((text, sites, regions))
+}
+
+fn emitter<'a>(module: &Module, f: &'a Function, plan: &'a Plan) -> Emit<'a> {
+    let kernel = module.functions.iter().position(|g| g.name == f.name).unwrap_or(0);
+    let (shared, _) = cushim_ptx::exec::shared_layout(module, kernel as u32);
+    let mut headers = BTreeSet::new();
+    for (k, region) in plan.regions.iter().enumerate() {
+        headers.extend(region.next.iter().filter(|n| **n <= k));
+    }
+    Emit {
+        b: Body::new(1),
+        f,
+        plan,
+        clean: crate::simt::nan::clean(f),
+        registers: INTERFACE.frame + crate::warp::frame_head(f),
+        shared,
+        sites: Vec::new(),
+        region: 0,
+        at: 0,
+        act: Value::int(32, 0xffff_ffff),
+        full: true,
+        guard: None,
+        headers,
+    }
+}

@@ -1,0 +1,256 @@
+//! Instructions that compute lane by lane: in LLVM's language where that gives the same bits, else the interpreter's own
+//! arithmetic by a helper.
+
+use super::emitter::{Emit, Refused, Val};
+use crate::simt::plan::fits;
+use crate::simt::plan::shape::{Class, Shape, affine};
+use crate::warp::{Which, task};
+use cushim_ptx::exec::window;
+use cushim_ptx::ir::{Dst, Inst, Src};
+use cushim_ptx::sem::{AddressOp, Clamp, FloatOp, Operation, Precision};
+use cushim_ptx::soft::Round;
+use cushim_ptx::types::{Kind, Scalar};
+use cushim_translate::llvm::Value;
+use cushim_translate::ops;
+
+impl Emit<'_> {
+    pub(super) fn pure(&mut self, inst: &Inst) -> Result<(), Refused> {
+        let args = self.arguments(inst)?;
+        let uniform = args.iter().all(|a| a.uniform().is_some());
+        if !uniform && fits(self.f, inst) {
+            let shapes: Vec<_> = args.iter().map(Val::shape).collect();
+            let zeros = self.plan.low.operands(inst);
+            if let Some(shape) = affine(inst, &shapes, &zeros, self) {
+                return inst.dst.first().map_or(Ok(()), |dst| self.set(*dst, Val::Known(shape)));
+            }
+        }
+        if let Some(which) = function(inst) {
+            return self.function(inst, which, &args, uniform);
+        }
+        let Some(out) = self.native(inst, &args, uniform) else {
+            return self.by_helper(inst, &args, uniform);
+        };
+        let of = |v: Value| if uniform { Val::one(v) } else { Val::Lanes(v) };
+        let results = [Some(out.0), out.1];
+        for (dst, v) in inst.dst.iter().zip(results) {
+            self.set(*dst, of(v.ok_or("an operation of fewer results")?))?;
+        }
+        Ok(())
+    }
+
+    /// The operands: with canonical NaNs where the operation looks at bits or signs.
+    fn arguments(&mut self, inst: &Inst) -> Result<Vec<Val>, Refused> {
+        let floating = inst.sem.ty().kind() == Kind::Float;
+        let any_nan = match inst.sem {
+            Operation::Compare(_) | Operation::Set(_) => true,
+            Operation::Convert(c) => c.is_of_one() || floating,
+            Operation::Select(_) => self.keeps_nans(inst),
+            Operation::Float(f) if f.op == FloatOp::Copysign => false,
+            _ => floating,
+        };
+        let mut args = Vec::new();
+        for (n, src) in inst.src.iter().enumerate() {
+            let class = self.class_of(inst, n);
+            args.push(match any_nan {
+                true => self.operand_raw(src, class)?,
+                false => self.operand(src, class)?,
+            });
+        }
+        Ok(args)
+    }
+
+    /// Whether a copy may hand NaNs on as they are.
+    fn keeps_nans(&self, inst: &Inst) -> bool {
+        crate::simt::plan::region::writes(inst).all(|r| self.clean[r as usize].is_some())
+    }
+
+    /// The operation in LLVM's language; `None` where that has it not to the bit.
+    fn native(&mut self, inst: &Inst, args: &[Val], uniform: bool) -> Option<ops::Out> {
+        // NaNs of doubles keep what their operands say, in an order that LLVM does not promise; and what converts them.
+        let double = |n: usize| inst.sem.operand(n) == Scalar::F64;
+        let doubles = inst.sem.ty() == Scalar::F64 || (0..inst.src.len()).any(double);
+        if doubles && matches!(inst.sem, Operation::Float(_) | Operation::Convert(_)) {
+            return None;
+        }
+        let mut values = Vec::new();
+        for (n, v) in args.iter().enumerate() {
+            let bits = match (&inst.src[n], v) {
+                (Src::Reg(r) | Src::Not(r), _) => self.bits_of(*r),
+                (_, Val::Known(Shape::Uniform(u))) => u.ty.bits(),
+                _ => 32,
+            };
+            values.push(match v.uniform() {
+                Some(u) if uniform => u,
+                _ => self.lanes(v, bits),
+            });
+        }
+        let width = match inst.dst.first() {
+            Some(Dst::Reg(r, _)) => self.bits_of(*r),
+            _ => 64,
+        };
+        let clean = self.keeps_nans(inst);
+        let b = if uniform { self.scalar() } else { self.vector() };
+        if let Operation::Float(f) = inst.sem
+            && f.ty == Scalar::F32
+            && !f.packed
+            && clean
+            && f.op != FloatOp::Copysign
+        {
+            return ops::with_any_nan(b, f, &values).ok().map(|v| ops::Out(v, None));
+        }
+        // Whatever was written before it was found out is dead, and LLVM takes it out.
+        ops::eval(b, &inst.sem, width, &values).ok()
+    }
+
+    /// Functions with an error bound, whose bits are the GPU's: by the helpers that have them, of all lanes.
+    fn function(
+        &mut self,
+        inst: &Inst,
+        which: Which,
+        args: &[Val],
+        uniform: bool,
+    ) -> Result<(), Refused> {
+        let Operation::Float(what) = inst.sem else { return Ok(()) };
+        let plain = what.ty == Scalar::F32 && what.clamp == Clamp::None && !what.packed;
+        if uniform || !plain || what.round != Round::Nearest {
+            return self.by_helper(inst, args, uniform);
+        }
+        let operands = if matches!(what.op, FloatOp::Div(_)) { 2 } else { 1 };
+        let mut flags = if what.flush { task::FTZ } else { 0 };
+        let mut given = Vec::new();
+        for (n, a) in args.iter().take(operands).enumerate() {
+            if a.uniform().is_some() {
+                flags |= task::SAME << n;
+            }
+            given.push((a.clone(), Class::Narrow));
+        }
+        self.pass(&given, true);
+        let act = self.act;
+        self.call(which, flags, act);
+        let v = self.receive(0, Class::Narrow, false);
+        self.set(inst.dst[0], v)
+    }
+
+    pub(super) fn results(&self, inst: &Inst) -> Vec<Class> {
+        let class = |d: &Dst| match d {
+            Dst::Reg(r, _) => self.class(*r),
+            Dst::Sink => Class::Narrow,
+        };
+        inst.dst.iter().map(class).collect()
+    }
+
+    fn by_helper(&mut self, inst: &Inst, args: &[Val], uniform: bool) -> Result<(), Refused> {
+        let classes: Vec<Class> = (0..args.len()).map(|n| self.class_of(inst, n)).collect();
+        let both: Vec<_> = args.iter().cloned().zip(classes.iter().copied()).collect();
+        self.pass(&both, uniform);
+        let results = self.results(inst);
+        let site = self.site(inst, classes, results.clone());
+        let mask = if uniform { Value::int(32, 1) } else { self.lanes_of_guard() };
+        self.call(Which::Pure, site, mask);
+        for (n, class) in results.into_iter().enumerate() {
+            let v = self.receive(n, class, uniform);
+            self.set(inst.dst[n], v)?;
+        }
+        Ok(())
+    }
+
+    /// `mov`: one value, or its parts.
+    pub(super) fn moved(&mut self, inst: &Inst) -> Result<(), Refused> {
+        let ty = inst.sem.ty();
+        let bits = if ty == Scalar::Pred { 1 } else { ty.bits() };
+        if bits > 64 {
+            return Err("a register of 128 bits");
+        }
+        let class = |e: &Self, src: &Src, bits: u32| match src {
+            Src::Reg(r) | Src::Not(r) => e.class(*r),
+            _ if bits == 1 => Class::Predicate,
+            _ if bits > 32 => Class::Wide,
+            _ => Class::Narrow,
+        };
+        if let ([src], [dst]) = (&inst.src[..], &inst.dst[..]) {
+            let c = class(self, src, bits);
+            let v = match self.keeps_nans(inst) {
+                true => self.operand_raw(src, c)?,
+                false => self.operand(src, c)?,
+            };
+            return self.set(*dst, v);
+        }
+        let mut parts = Vec::new();
+        for src in &inst.src {
+            let c = class(self, src, bits / inst.src.len() as u32);
+            parts.push(self.operand(src, c)?);
+        }
+        let uniform = parts.iter().all(|p| p.uniform().is_some());
+        let part = bits / parts.len() as u32;
+        let mut whole: Option<Value> = None;
+        for (k, p) in parts.iter().enumerate() {
+            let v = match p.uniform() {
+                Some(u) if uniform => u,
+                _ => self.lanes(p, 64),
+            };
+            let b = if uniform { self.scalar() } else { self.vector() };
+            let v = b.fit(v, part);
+            let v = b.fit(v, bits);
+            let v = b.with("shl", v, u128::from(part) * k as u128);
+            whole = Some(match whole {
+                None => v,
+                Some(w) => b.op("or", w, v),
+            });
+        }
+        let whole = whole.ok_or("a move of nothing")?;
+        let part = bits / inst.dst.len() as u32;
+        for (k, dst) in inst.dst.iter().enumerate() {
+            let b = if uniform { self.scalar() } else { self.vector() };
+            let v = b.with("lshr", whole, u128::from(part) * k as u128);
+            let v = b.fit(v, part);
+            self.set(*dst, if uniform { Val::one(v) } else { Val::Lanes(v) })?;
+        }
+        Ok(())
+    }
+
+    /// `cvta`: between an address of a space and a generic one.
+    pub(super) fn address_of_space(&mut self, inst: &Inst) -> Result<(), Refused> {
+        let Operation::Address(what) = inst.sem else { return Ok(()) };
+        if what.op.is_question() {
+            return Err("isspacep");
+        }
+        let class = self.class_of(inst, 0);
+        let v = self.operand(&inst.src[0], class)?;
+        let v = match window(what.space) {
+            None => v,
+            Some(w) => {
+                let w = if what.op == AddressOp::FromGeneric { w.wrapping_neg() } else { w };
+                let bits = if class == Class::Wide { 64 } else { 32 };
+                match v.uniform() {
+                    Some(u) => {
+                        let u = self.scalar().fit(u, bits);
+                        Val::one(self.scalar().with("add", u, w.into()))
+                    }
+                    None => {
+                        let v = self.lanes(&v, bits);
+                        Val::Lanes(self.vector().with("add", v, w.into()))
+                    }
+                }
+            }
+        };
+        self.set(inst.dst[0], v)
+    }
+}
+
+/// The helper of a function with an error bound, if the instruction is one.
+fn function(inst: &Inst) -> Option<Which> {
+    let Operation::Float(what) = inst.sem else { return None };
+    Some(match what.op {
+        FloatOp::Ex2 => Which::Ex2,
+        FloatOp::Lg2 => Which::Lg2,
+        FloatOp::Tanh => Which::Tanh,
+        FloatOp::Sin => Which::Sin,
+        FloatOp::Cos => Which::Cos,
+        FloatOp::Rsqrt => Which::Rsqrt,
+        FloatOp::Sqrt(Precision::Approx) => Which::Sqrt,
+        FloatOp::Rcp(Precision::Approx) => Which::Rcp,
+        FloatOp::Div(Precision::Approx) => Which::DivApprox,
+        FloatOp::Div(Precision::Full) => Which::DivFull,
+        _ => return None,
+    })
+}

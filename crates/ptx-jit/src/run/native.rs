@@ -1,0 +1,123 @@
+//! Code that LLVM made: whole blocks, from their begin to their end.
+//!
+//! Owns which blocks run by it, and what a fault in it says. Must not know how it is made ([`crate::llvm`]).
+
+use super::block::{BlockSlot, Outcome};
+use super::launch::Exec;
+use super::stack::Stack;
+use super::trap;
+use crate::code::Code;
+use crate::llvm;
+use crate::simt::plan::Layout;
+use crate::source::Source;
+use crate::warp::{DONE, NOWHERE, SIGNAL, Site};
+use cushim_ptx::exec::{Cause, Fault};
+use cushim_ptx::ir::Function;
+use std::cell::Cell;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+/// The variable that makes a kernel's first launch wait for LLVM's code, for tests.
+const WAIT: &str = "CUSHIM_LLVM_WAIT";
+
+/// Whether launches wait for its code.
+pub(super) fn waits() -> bool {
+    static WAITS: OnceLock<bool> = OnceLock::new();
+    *WAITS.get_or_init(|| std::env::var_os(WAIT).is_some_and(|v| v == "1"))
+}
+
+/// How long LLVM will take for a function, roughly: by its instructions.
+pub(super) fn estimate(f: &Function) -> Duration {
+    EACH.saturating_mul(f.code.len() as u32)
+}
+
+/// What LLVM takes for an instruction of PTX.
+const EACH: Duration = Duration::from_millis(10);
+
+/// Code for one layout of blocks, and the places that call helpers.
+pub(crate) struct Native {
+    code: Code,
+    sites: Vec<Site>,
+}
+
+impl Native {
+    /// Has LLVM make it; `stack`: bytes of the stack that there are.
+    pub(super) fn new(source: &Source, layout: Layout, stack: u32) -> Result<Native, String> {
+        if !source.checked.is_none() {
+            return Err("code that shows what it does".into());
+        }
+        let made = llvm::compile(&source.module, &source.lowered, layout)?;
+        if !Stack::takes(stack, made.stack) {
+            return Err(format!("{} bytes of the stack", made.stack));
+        }
+        let code = Code::new(&made.bytes).map_err(|e| e.to_string())?;
+        Ok(Native { code, sites: made.sites })
+    }
+}
+
+impl BlockSlot<'_> {
+    /// LLVM's code, where this block may run by it and is to: nobody looks on, and it waits for no other block.
+    pub(super) fn native<'a>(&self, exec: &Exec<'a>) -> Option<&'a Native> {
+        let native = exec.variant.native()?;
+        let alone = !exec.launch.cooperative && exec.launch.cluster_size() <= 1;
+        (alone && self.watch.is_none() && exec.by_llvm.get()).then_some(native)
+    }
+
+    /// Runs the block, and those that follow it along x.
+    pub(super) fn run_native(
+        &mut self,
+        exec: &Exec<'_>,
+        native: &Native,
+    ) -> Result<Outcome, Fault> {
+        let usual = &exec.variant.sites;
+        self.look_at(&native.sites);
+        let Some(first) = self.warps.first().map(|w| w.as_ptr()) else {
+            return Ok(Outcome::Done);
+        };
+        let (entry, range) = (native.code.entry(), native.code.range());
+        // SAFETY: the code was made for this layout of blocks; the warps have what it addresses.
+        let (status, frame) = unsafe { trap::enter(entry, range, first, exec.stack) };
+        self.look_at(usual);
+        let warp_loop = self.warp_loop();
+        (warp_loop.region, warp_loop.alive) = (NOWHERE, 0);
+        match status {
+            DONE => {
+                for w in &mut self.warps {
+                    (w.live, w.low) = (0, NOWHERE);
+                }
+                Ok(Outcome::Done)
+            }
+            SIGNAL => Err(touched(exec, self.index(), frame.address)),
+            _ => {
+                // SAFETY: the code leaves one of the block's warps there.
+                let k = unsafe { (*self.warp_loop().current).index } as usize;
+                let place = || Cause::Internal { place: "a helper".into(), message: String::new() };
+                let fault = self.warps.get_mut(k).and_then(|w| w.fault.take());
+                Err(fault.map_or_else(|| exec.fault(place(), None, self.index(), [0; 3]), |f| *f))
+            }
+        }
+    }
+
+    /// Helpers look for places there.
+    fn look_at(&mut self, sites: &[Site]) {
+        for w in &mut self.warps {
+            (w.sites, w.site_count) = (sites.as_ptr(), sites.len());
+        }
+    }
+}
+
+/// The fault of a block that touched an address of the arena where nothing is. LLVM's code does not say whose it was: the
+/// interpreter runs the block again, and finds it. The launch fails, so nobody sees what is done twice. Where the
+/// interpreter finds nothing, as after what other blocks have changed meanwhile, nobody is to blame.
+fn touched(exec: &Exec<'_>, block: [u32; 3], address: u64) -> Fault {
+    let [gx, gy, _] = exec.launch.grid.map(u64::from);
+    let [x, y, z] = block.map(u64::from);
+    let number = Cell::new(Some(x + gx * (y + gy * z)));
+    let next = || number.take();
+    let found = cushim_ptx::interp::run_blocks(exec.launch, exec.memory, exec.host, &next);
+    found.err().unwrap_or_else(|| {
+        let message = format!("LLVM's code touched {address:#x}, and the interpreter did not");
+        let cause = Cause::Internal { place: "running blocks".into(), message };
+        exec.fault(cause, None, block, [0; 3])
+    })
+}

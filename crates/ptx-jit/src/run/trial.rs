@@ -1,0 +1,135 @@
+//! Which code runs a kernel's blocks: Cranelift's or LLVM's.
+//!
+//! Owns the comparison. Once both are there, blocks run by turns by the one and the other, some at a time, until each has
+//! run for a while; from then on by the one that took less time for a block. LLVM's is not faster for every kernel, and no
+//! rule says for which it is. Must not know what the code does, or how blocks run.
+
+use super::launch::Exec;
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::time::Instant;
+
+/// Nanoseconds that each runs before one is chosen.
+const ENOUGH: u64 = 3_000_000;
+/// And blocks.
+const BLOCKS: u64 = 4;
+/// Blocks of one turn of a thread.
+const TURN: u32 = 16;
+/// LLVM's is chosen where it takes at most so many of 100 parts of the time.
+const PARTS: u128 = 95;
+
+/// What is known of a kernel's two codes, by all threads.
+#[derive(Default)]
+pub(crate) struct Trial {
+    /// Nanoseconds and blocks of Cranelift's code, then of LLVM's.
+    ran: [(AtomicU64, AtomicU64); 2],
+    /// 1: Cranelift's is chosen; 2: LLVM's.
+    chosen: AtomicU8,
+}
+
+impl Trial {
+    /// The choice, where one was made.
+    pub(crate) fn chosen(&self) -> Option<bool> {
+        match self.chosen.load(Ordering::Relaxed) {
+            0 => None,
+            chosen => Some(chosen == 2),
+        }
+    }
+
+    /// Chooses without looking.
+    pub(super) fn choose(&self, llvm: bool) {
+        self.chosen.store(1 + u8::from(llvm), Ordering::Relaxed);
+    }
+
+    /// Whether LLVM's code has the next turn: the one does that has run for less time.
+    fn next(&self) -> bool {
+        let [usual, llvm] = [0, 1].map(|k: usize| self.ran[k].0.load(Ordering::Relaxed));
+        self.chosen().unwrap_or(llvm <= usual)
+    }
+
+    /// A turn has ended.
+    fn note(&self, llvm: bool, nanoseconds: u64, blocks: u32) {
+        let (time, count) = &self.ran[usize::from(llvm)];
+        time.fetch_add(nanoseconds, Ordering::Relaxed);
+        count.fetch_add(blocks.into(), Ordering::Relaxed);
+        let all = self
+            .ran
+            .each_ref()
+            .map(|(time, count)| (time.load(Ordering::Relaxed), count.load(Ordering::Relaxed)));
+        if self.chosen().is_some() || all.iter().any(|(t, n)| *t < ENOUGH || *n < BLOCKS) {
+            return;
+        }
+        let [(usual, usual_blocks), (llvm, llvm_blocks)] =
+            all.map(|(t, n)| (u128::from(t), u128::from(n)));
+        self.choose(100 * llvm * usual_blocks <= PARTS * usual * llvm_blocks);
+    }
+}
+
+/// One thread's turn.
+pub(super) struct Turn {
+    since: Cell<Instant>,
+    blocks: Cell<u32>,
+}
+
+impl Turn {
+    /// The first of a thread's part of a grid.
+    pub(super) fn new(exec: &Exec<'_>) -> Turn {
+        exec.by_llvm.set(exec.variant.trial.next());
+        Turn { since: exec.start.into(), blocks: 0.into() }
+    }
+
+    /// So many blocks have ended.
+    pub(super) fn ended(&self, exec: &Exec<'_>, count: u32) {
+        if exec.variant.native().is_none() || exec.variant.trial.chosen().is_some() {
+            exec.by_llvm.set(exec.variant.trial.next());
+            return;
+        }
+        self.blocks.set(self.blocks.get() + count);
+        if self.blocks.get() >= TURN {
+            self.end(exec);
+        }
+    }
+
+    /// The turn has ended.
+    pub(super) fn end(&self, exec: &Exec<'_>) {
+        let (blocks, now) = (self.blocks.take(), Instant::now());
+        let time = now - self.since.replace(now);
+        if blocks > 0 {
+            exec.variant.trial.note(exec.by_llvm.get(), time.as_nanos() as u64, blocks);
+        }
+        exec.by_llvm.set(exec.variant.trial.next());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The choice after both had turns of 16 blocks, which take so many microseconds.
+    fn choice(usual: u64, llvm: u64) -> bool {
+        let trial = Trial::default();
+        for _ in 0..10_000 {
+            if let Some(chosen) = trial.chosen() {
+                assert_eq!(trial.next(), chosen);
+                return chosen;
+            }
+            let next = trial.next();
+            trial.note(next, 1000 * if next { llvm } else { usual }, 16);
+        }
+        panic!("nothing is chosen")
+    }
+
+    #[test]
+    fn the_faster_is_chosen() {
+        assert!(choice(100, 50) && choice(1000, 900) && choice(9000, 1));
+        assert!(!choice(50, 100) && !choice(100, 100) && !choice(1, 9000));
+    }
+
+    #[test]
+    fn nothing_is_chosen_before_both_have_run() {
+        let trial = Trial::default();
+        (0..100).for_each(|_| trial.note(true, 1_000_000, 16));
+        assert_eq!(trial.chosen(), None);
+        assert!(!trial.next());
+    }
+}

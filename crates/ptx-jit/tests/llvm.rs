@@ -1,0 +1,252 @@
+//! Kernels by LLVM, where it is installed: the same bits as the interpreter, and which kernels are taken.
+#![allow(clippy::unwrap_used)]
+
+use cushim_ptx::exec::{Cause, Host, KernelLaunch};
+use cushim_testkit::device::Device;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+const TEXT: &str = ".version 8.0\n.target sm_80\n.address_size 64\n
+.shared .align 16 .b8 tile[1024];
+.entry sums(.param .u64 from, .param .u64 to) {
+  .reg .u64 p; .reg .u64 q; .reg .u32 i; .reg .u32 n; .reg .u32 s; .reg .u32 o; .reg .f32 v; .reg .f32 w; .reg .pred c; .reg .pred d; .reg .u32 m;
+  ld.param.u64 p, [from]; ld.param.u64 q, [to]; mov.u32 i, %tid.x;
+  mad.lo.u32 n, %ctaid.x, 128, i; mul.wide.u32 %rd, n, 4;
+  add.u64 p, p, %rd; ld.global.f32 v, [p];
+  shl.b32 s, i, 2; mov.u32 o, tile; add.u32 s, s, o; st.shared.f32 [s], v; bar.sync 0;
+  mov.u32 m, 64;
+LOOP:
+  setp.ge.u32 c, i, m; @c bra SKIP;
+  mad.lo.u32 o, m, 4, s; ld.shared.f32 w, [o]; ld.shared.f32 v, [s]; add.rn.f32 v, v, w; st.shared.f32 [s], v;
+SKIP:
+  bar.sync 0; shr.u32 m, m, 1; setp.ne.u32 d, m, 0; @d bra LOOP;
+  setp.ne.u32 c, i, 0; @c bra END;
+  mul.wide.u32 %rd, %ctaid.x, 4; add.u64 q, q, %rd; ld.shared.f32 v, [tile]; st.global.f32 [q], v;
+END: ret; }
+.entry parted(.param .u64 from, .param .u64 to) {
+  .reg .u64 p; .reg .u64 q; .reg .u32 i; .reg .u32 n; .reg .u32 v; .reg .u32 s; .reg .pred c;
+  ld.param.u64 p, [from]; ld.param.u64 q, [to]; mov.u32 i, %tid.x; and.b32 n, i, 7; mov.u32 s, 0;
+LOOP:
+  mad.lo.u32 v, i, 37, n; and.b32 v, v, 127; mul.wide.u32 %rd, v, 4; add.u64 %rd, %rd, p; ld.global.u32 v, [%rd];
+  and.b32 v, v, 0xffff; setp.gt.u32 c, v, 0x7000; @c bra OTHER;
+  add.u32 s, s, v; bra NEXT;
+OTHER:
+  xor.b32 s, s, v; div.u32 s, s, 3;
+NEXT:
+  add.u32 n, n, 1; setp.lt.u32 c, n, 9; @c bra LOOP;
+  mul.wide.u32 %rd, i, 4; add.u64 q, q, %rd; st.global.u32 [q], s; atom.global.add.u32 v, [p], 1; ret; }
+.entry halves(.param .u64 from, .param .u64 to) {
+  .reg .u64 p; .reg .u64 q; .reg .u32 i; .reg .b16 h; .reg .b16 g; .reg .f32 v; .reg .f32 w; .reg .pred c;
+  ld.param.u64 p, [from]; ld.param.u64 q, [to]; mov.u32 i, %tid.x; mul.wide.u32 %rd, i, 4; add.u64 p, p, %rd; add.u64 q, q, %rd;
+  ld.global.f32 v, [p]; cvt.rn.f16.f32 h, v; mul.f16 g, h, h; cvt.f32.f16 w, g; setp.lt.f32 c, v, w; ex2.approx.f32 w, w;
+  @c sqrt.rn.f32 w, v; fma.rn.f32 v, v, w, w; max.f32 v, v, w; st.global.f32 [q], v; ret; }
+.entry spins(.param .u64 from, .param .u64 to) {
+  .reg .u64 p; .reg .u32 v; .reg .pred c;
+  ld.param.u64 p, [from];
+LOOP: atom.global.cas.b32 v, [p], 0, 1; setp.eq.u32 c, v, 7; @c bra LOOP; ret; }
+.entry endless(.param .u64 from, .param .u64 to) {
+  .reg .u64 p; .reg .u32 v; .reg .u32 i; .reg .pred c;
+  ld.param.u64 p, [to]; mov.u32 i, %tid.x; mov.u32 v, 0;
+LOOP: add.u32 v, v, i; setp.ne.u32 c, i, 7; @c bra LOOP; st.global.u32 [p], v; ret; }";
+
+/// Ends a launch as soon as somebody has asked twice whether it is to end.
+#[derive(Default)]
+struct Ends(AtomicU64);
+
+impl Host for Ends {
+    fn print(&self, _: &[u8]) {}
+    fn allocate(&self, _: u64) -> u64 {
+        0
+    }
+    fn free(&self, _: u64) {}
+    fn nanoseconds(&self) -> u64 {
+        0
+    }
+    fn interrupted(&self) -> bool {
+        self.0.fetch_add(1, Ordering::Relaxed) > 1
+    }
+}
+
+/// A library that is there: the one that the environment names, or the toolkit's.
+fn library() -> Option<PathBuf> {
+    if let Some(asked) = std::env::var_os("CUSHIM_LLVM").filter(|v| v != "off") {
+        return Some(asked.into());
+    }
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target/toolkits");
+    let mut all: Vec<PathBuf> =
+        std::fs::read_dir(root).into_iter().flatten().flatten().map(|e| e.path()).collect();
+    all.sort();
+    let inside = |folder: &PathBuf| {
+        let folder = folder.join("root/usr/lib/x86_64-linux-gnu");
+        let names = (17..=22).map(|v| folder.join(format!("libLLVM.so.{v}.1")));
+        names.into_iter().find(|path| path.exists())
+    };
+    all.iter().find_map(inside)
+}
+
+/// A test again, in a process that uses the library; nothing where there is none.
+fn with_llvm(test: &str) -> bool {
+    if std::env::var_os("CUSHIM_LLVM_WAIT").is_some() {
+        return true;
+    }
+    let Some(library) = library() else {
+        println!("left out: no libLLVM here");
+        if let Some(skips) = std::env::var_os("TEST_SKIPS") {
+            let file = std::fs::OpenOptions::new().append(true).create(true).open(skips);
+            let line = b"kernels by LLVM: no libLLVM here\n";
+            let _ = file.and_then(|mut f| std::io::Write::write_all(&mut f, line));
+        }
+        return false;
+    };
+    let done = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", test])
+        .env("CUSHIM_LLVM", library)
+        .env("CUSHIM_LLVM_WAIT", "1")
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&done.stdout);
+    assert!(done.status.success() && text.contains("1 passed"), "{text}");
+    false
+}
+
+fn device() -> (Device, [u64; 2]) {
+    let text = TEXT.replace("%rd", "a64");
+    let text = text.replace(".reg .u64 p;", ".reg .u64 p; .reg .u64 a64;");
+    let d = Device::new(&text);
+    let words: Vec<u32> = (0..512u32).map(|n| n.wrapping_mul(0x9e37_79b9) ^ n << 13).collect();
+    let (from, to) = (d.upload(&words, |w| w.to_le_bytes()), d.alloc(4096));
+    (d, [from, to])
+}
+
+#[test]
+fn kernels_are_taken_and_do_the_same() {
+    if !with_llvm("kernels_are_taken_and_do_the_same") {
+        return;
+    }
+    let (d, args) = device();
+    for (name, grid, block) in
+        [("sums", 3, 128), ("parted", 1, 128), ("parted", 2, 75), ("halves", 1, 96)]
+    {
+        let kernel = d.kernel(d.find(name)).unwrap();
+        kernel.improve([block, 1, 1]).unwrap();
+        assert_eq!(kernel.by_llvm([block, 1, 1]), Some(Ok(())), "{name}");
+        d.launch(name, grid, block, &args).unwrap();
+    }
+}
+
+#[test]
+fn what_waits_for_others_is_not_taken() {
+    if !with_llvm("what_waits_for_others_is_not_taken") {
+        return;
+    }
+    let (d, args) = device();
+    let kernel = d.kernel(d.find("spins")).unwrap();
+    let why = kernel.by_llvm([32, 1, 1]);
+    assert_eq!(why, Some(Err("lanes that wait for others".into())));
+    d.launch("spins", 1, 32, &args).unwrap();
+}
+
+#[test]
+fn places_that_are_not_there_are_the_same_faults() {
+    if !with_llvm("places_that_are_not_there_are_the_same_faults") {
+        return;
+    }
+    let (d, [from, _]) = device();
+    let kernel = d.kernel(d.find("halves")).unwrap();
+    assert_eq!(kernel.by_llvm([64, 1, 1]), Some(Ok(())));
+    assert!(d.launch("halves", 1, 64, &[from, 4]).is_err());
+    assert!(d.launch("halves", 1, 64, &[from + 2, from]).is_err());
+}
+
+#[test]
+fn an_endless_loop_is_ended() {
+    if !with_llvm("an_endless_loop_is_ended") {
+        return;
+    }
+    let (d, args) = device();
+    let number = d.find("endless");
+    let kernel = d.kernel(number).unwrap();
+    // Whole warps, and one that is not.
+    for threads in [64, 5] {
+        assert_eq!(kernel.by_llvm([threads, 1, 1]), Some(Ok(())));
+        let launch = KernelLaunch {
+            module: &d.module,
+            kernel: number,
+            globals: &[],
+            grid: [1, 1, 1],
+            block: [threads, 1, 1],
+            dynamic_shared: 0,
+            params: &d.module.functions[number as usize].packed(&args),
+            cluster: [1; 3],
+            explicit_cluster: false,
+            cooperative: false,
+            workspace: 0,
+            local_limit: 1 << 16,
+        };
+        let done = kernel.run(&launch, &d.arena, &Ends::default(), 1);
+        assert!(done.as_ref().is_err_and(|f| *f.cause == Cause::Interrupted), "{done:?}");
+    }
+}
+
+/// An object file: code that refers to byte 4 of constants, which lie at a multiple of 16.
+fn object() -> Vec<u8> {
+    let mut file = vec![0; 64];
+    file[..4].copy_from_slice(b"\x7fELF");
+    let mut put = |bytes: &[u8]| {
+        file.extend(bytes);
+        (file.len() - bytes.len()) as u64
+    };
+    let code = put(&[0x48, 0x8d, 0x05, 0, 0, 0, 0, 0xc3]);
+    let constants = put(&[1, 2, 3, 4, 5, 6, 7, 8]);
+    let symbol = [&[0; 6][..], &[2, 0], &4u64.to_le_bytes(), &[0; 8]].concat();
+    let symbols = put(&[&[0; 24][..], &symbol].concat());
+    let reference = [3, 1 << 32 | 2, -4i64 as u64];
+    let references = put(&reference.map(u64::to_le_bytes).concat());
+    let section = |kind: u32, flags: u64, at: u64, size: u64, link: u32, info: u32, align: u64| {
+        let words = [flags, 0, at, size].map(u64::to_le_bytes).concat();
+        let head = [0, kind].map(u32::to_le_bytes).concat();
+        let to = [link, info].map(u32::to_le_bytes).concat();
+        [head, words, to, [align, 0].map(u64::to_le_bytes).concat()].concat()
+    };
+    let table = put(&[
+        section(0, 0, 0, 0, 0, 0, 0),
+        section(1, 6, code, 8, 0, 0, 16),
+        section(1, 2, constants, 8, 0, 0, 16),
+        section(2, 0, symbols, 48, 0, 0, 8),
+        section(4, 0, references, 24, 3, 1, 8),
+    ]
+    .concat());
+    file[40..48].copy_from_slice(&table.to_le_bytes());
+    file[58..62].copy_from_slice(&[64, 0, 5, 0]);
+    file
+}
+
+#[test]
+fn object_files_become_bytes_that_run_anywhere() {
+    let file = object();
+    let code = cushim_ptx_jit::flat(&file).unwrap();
+    // Behind the instruction, at 7, it is 13 bytes to 20.
+    assert_eq!(code[..8], [0x48, 0x8d, 0x05, 13, 0, 0, 0, 0xc3]);
+    assert_eq!((code.len(), &code[16..]), (24, &[1, 2, 3, 4, 5, 6, 7, 8][..]));
+    // The last field of the last section is not read.
+    for end in 0..file.len() - 8 {
+        assert!(cushim_ptx_jit::flat(&file[..end]).is_err(), "{end}");
+    }
+    // Each number of the file as large as it can be: sums of them have no end.
+    for at in 0..file.len() - 7 {
+        for fill in [0xff, 0x7f] {
+            let mut broken = file.clone();
+            broken[at..at + 8].fill(fill);
+            cushim_testkit::jit::object(&broken);
+        }
+    }
+    // A reference to what is not in the file, and one of another kind.
+    let symbol = 64 + 16 + 24;
+    let mut other = file.clone();
+    other[symbol + 6] = 0;
+    assert_eq!(cushim_ptx_jit::flat(&other), Err("a call of what is not in the object file"));
+    other[symbol + 6] = 2;
+    other[symbol + 24 + 8] = 1;
+    assert_eq!(cushim_ptx_jit::flat(&other), Err("a reference that is not relative to its place"));
+}
