@@ -69,8 +69,8 @@ pub fn plan() -> Option<&'static Plan> {
 
 #[cold]
 fn read() -> Option<&'static Plan> {
-    // Another thread may be reading: `get_or_init` waits for it. What is read are files, no CUDA call
-    // and nothing of the loader.
+    // Another thread may be reading: `get_or_init` waits for it. It only reads files, and calls
+    // neither CUDA nor the loader.
     let plan = PLAN.get_or_init(|| {
         std::panic::catch_unwind(Plan::from_environment).unwrap_or(Plan { rules: Vec::new() })
     });
