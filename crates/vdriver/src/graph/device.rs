@@ -112,7 +112,7 @@ pub fn allow(node: &Arc<Part>, wanted: i32) -> Result<[u8; 64], i32> {
     Ok(value)
 }
 
-/// Makes kernels change the nodes of this instance.
+/// Directs kernels' changes to the nodes of this instance.
 pub fn register<'a>(nodes: impl Iterator<Item = (&'a usize, &'a Arc<Part>)>) {
     let mut all = lock(&CHANGED);
     all.retain(|_, node| node.strong_count() > 0);
