@@ -5,13 +5,14 @@
 
 use std::ffi::{CStr, c_char};
 
-/// The function that answers the number of the recorded call which the calling thread is in, 0 for none.
+/// The function that returns the number of the recorded call that the calling thread is in, 0 for
+/// none.
 pub const CALL: &CStr = c"cushim_traced_call";
 /// Its type.
 pub type Call = unsafe extern "C" fn() -> u64;
 /// The function that stores a launch's work in the trace.
 pub const WORK: &CStr = c"cushim_traced_work";
-/// Its type: the work is there until it returns.
+/// Its type: the argument stays valid until it returns.
 pub type Work = unsafe extern "C" fn(*const Counted);
 
 /// A kernel that ran.
@@ -22,7 +23,7 @@ pub struct Counted {
     pub size: u32,
     /// Number of the device.
     pub device: u32,
-    /// Number of the stream, of the driver's own counting; 0 where that is not known.
+    /// Number of the stream, as the driver counts; 0 where that is not known.
     pub stream: u32,
     /// Shared memory of a block, bytes.
     pub shared: u32,
@@ -30,9 +31,9 @@ pub struct Counted {
     pub grid: [u32; 3],
     /// Threads of a block.
     pub block: [u32; 3],
-    /// The call that asked for it, as [`CALL`] answered then.
+    /// The call that launched it, as [`CALL`] returned then.
     pub call: u64,
-    /// 1: a kernel that ran for that call launched it.
+    /// 1: a kernel of that call launched it.
     pub inner: u64,
     /// `CLOCK_MONOTONIC` at its beginning, ns.
     pub start_ns: u64,

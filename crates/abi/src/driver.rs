@@ -7,7 +7,7 @@
 //!
 //! Source: CUDA Driver API reference 11.8, 12.9, 13.0 and cuda.h.
 
-/// Hands the whole table to macro `$then`, with `$extra` tokens in front.
+/// Passes the whole table to macro `$then`, with `$extra` tokens in front.
 #[macro_export]
 macro_rules! driver_functions {
     ($then:ident $($extra:tt)*) => { $crate::driver_functions! { {$then} $($extra)* } };

@@ -8,7 +8,7 @@
 //! Source: cuda.h, cudaGL.h, cudaEGL.h, cudaVDPAU.h of 11.8 to 13.5 with `__CUDA_API_VERSION_INTERNAL`
 //! defined; a function has one signature in all of them.
 
-/// Hands the whole table to macro `$then`, with `$extra` tokens in front.
+/// Passes the whole table to macro `$then`, with `$extra` tokens in front.
 #[macro_export]
 macro_rules! driver_queries {
     ($then:ident $($extra:tt)*) => { $then! { $($extra)*
@@ -411,8 +411,8 @@ macro_rules! driver_queries {
     } };
 }
 
-/// Every function of the driver: the rows of [`driver_functions!`] without class and handler, then those of
-/// [`driver_queries!`], handed to macro `$then` behind `$extra`.
+/// Every function of the driver: the rows of [`driver_functions!`] without class and handler, then
+/// those of [`driver_queries!`], passed to macro `$then` behind `$extra`.
 ///
 /// A consumer matches `$([$($name:ident)+] $args:tt -> $ret:tt;)*`, where `$args` is a list in
 /// parentheses, or `?`.

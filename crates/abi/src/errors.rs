@@ -17,8 +17,9 @@ pub fn driver_error_name(code: i32) -> Option<&'static str> {
     find(&DRIVER, code)
 }
 
-/// The name of what `function` returned, by the library that has it: a `cudaError_t`, a `CUresult`, a `hipError_t`, or
-/// libomptarget's `OFFLOAD_FAIL`. `None` where no table has the function or the code.
+/// The name of the code that `function` returned, by its library: a `cudaError_t`, a `CUresult`, a
+/// `hipError_t`, or libomptarget's `OFFLOAD_FAIL`. `None` where no table has the function or the
+/// code.
 pub fn error_name(function: &str, code: i32) -> Option<&'static str> {
     match named(function)?.library {
         Library::Runtime => runtime_error_name(code),
@@ -29,9 +30,8 @@ pub fn error_name(function: &str, code: i32) -> Option<&'static str> {
     }
 }
 
-/// Whether the code says that something went wrong. 600, `cudaErrorNotReady` and
-/// `CUDA_ERROR_NOT_READY`, does not: a query answers so while work is under way (CUDA Runtime API,
-/// cudaStreamQuery).
+/// Whether the code is a failure. 600, `cudaErrorNotReady` and `CUDA_ERROR_NOT_READY`, is none:
+/// queries return it while work is under way (CUDA Runtime API, cudaStreamQuery).
 pub fn is_failure(code: i32) -> bool {
     code != 0 && code != 600
 }

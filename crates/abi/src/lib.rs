@@ -35,7 +35,7 @@ pub mod work;
 use types::Shape;
 use work::Work;
 
-/// The version node of a runtime major, as NVIDIA's libraries carry it (measured: one node each).
+/// The version node of a runtime major in NVIDIA's libraries (measured: one node each).
 pub const fn runtime_node(major: usize) -> &'static str {
     match major {
         11 => "libcudart.so.11.0",
@@ -45,12 +45,12 @@ pub const fn runtime_node(major: usize) -> &'static str {
     }
 }
 
-/// The runtime major that carries this version node.
+/// The runtime major with this version node.
 pub fn runtime_major(node: &[u8]) -> Option<usize> {
     (11..=13).find(|major| runtime_node(*major).as_bytes() == node)
 }
 
-/// What a function is about: what a user selects events by.
+/// The class of a function, by which users select events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(non_camel_case_types, missing_docs)]
 #[repr(u8)]
@@ -114,13 +114,13 @@ pub enum Library {
 /// One hooked function.
 #[derive(Clone, Copy, Debug)]
 pub struct Function {
-    /// The exported name; of what C++ exports, its name in the source.
+    /// The exported name; for C++ exports, the name in the source.
     pub name: &'static str,
     /// Its name in the manual ([`work::manual_name`]).
     pub manual: &'static str,
     /// The library that has it.
     pub library: Library,
-    /// What it is about.
+    /// Its class.
     pub class: Class,
     /// Runtime majors that export it with these arguments; empty for other libraries.
     pub majors: &'static [u32],
@@ -128,7 +128,7 @@ pub struct Function {
     pub args: &'static [Argument],
     /// A stream of 0 means the calling thread's own ([`work::has_own_stream`]).
     pub own_stream: bool,
-    /// What calls put on a GPU.
+    /// The GPU work of its calls.
     pub work: Work,
 }
 
@@ -137,7 +137,7 @@ pub struct Function {
 pub struct Argument {
     /// Its name in CUDA's headers.
     pub name: &'static str,
-    /// How its words are to be read.
+    /// How to interpret its words.
     pub shape: Shape,
     /// How many words it takes.
     pub words: usize,
@@ -148,7 +148,8 @@ pub struct Argument {
 }
 
 impl Function {
-    /// The arguments as trace metadata carries them: `name:shape` for each word, separated by commas.
+    /// The arguments in the form of trace metadata: `name:shape` for each word, separated by
+    /// commas.
     pub fn spec(&self) -> String {
         let mut spec = String::new();
         for arg in self.args {
@@ -184,7 +185,7 @@ macro_rules! arguments {
             out: <$type as Arg>::OUT,
         }),*]
     };
-    // What the function answers, behind the arguments.
+    // The function's result, behind the arguments.
     (($($arg:ident : $type:ty),*; $result:ident : $answer:ty)) => {
         &[$(Argument {
             name: stringify!($arg),
@@ -294,7 +295,7 @@ macro_rules! declare_offload {
     };
 }
 
-// A function that C++ exports is called as its header calls it.
+// A function that C++ exports has its name in the header.
 macro_rules! declare_hip {
     ($($class:ident $how:tt $node:literal [$($name:ident $(= $mangled:ident)?)+] $args:tt -> $ret:tt;)*) => {
         flatten! {
@@ -312,7 +313,7 @@ hip_functions!(declare_hip);
 /// A function that CUDA exports, hooked or not.
 #[derive(Clone, Copy, Debug)]
 pub struct Signature {
-    /// What the tables call it: the exported name, with a suffix for an older form.
+    /// Its name in the tables: the exported name, with a suffix for an older form.
     pub identifier: &'static str,
     /// The exported name.
     pub name: &'static str,
@@ -380,16 +381,16 @@ pub fn all_driver() -> impl Iterator<Item = &'static Signature> {
     ALL_DRIVER.iter().copied().flatten()
 }
 
-/// Where the numbers of driver functions begin.
+/// The first number of driver functions.
 pub const DRIVER_BASE: u16 = 1024;
 
-/// Where the numbers of libomptarget's functions begin.
+/// The first number of libomptarget's functions.
 pub const OFFLOAD_BASE: u16 = 1792;
 
-/// Where the numbers of HIP's functions begin.
+/// The first number of HIP's functions.
 pub const HIP_BASE: u16 = 1888;
 
-/// The function with number `id`, as events name it.
+/// The function with number `id`, by which events refer to it.
 pub fn function(id: u16) -> Option<&'static Function> {
     if let Some(hip) = id.checked_sub(HIP_BASE) {
         return HIP.get(usize::from(hip));

@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use crate::work::manual_name;
 use crate::{DRIVER, HIP, Library, OFFLOAD, RUNTIME, all_driver, all_runtime};
 
-/// What the tables say of a name.
+/// A function as the tables name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Named {
     /// The library that has the function.
@@ -52,7 +52,7 @@ mod tests {
         assert_eq!(named("cudaInvented"), None);
     }
 
-    /// The tables in turn say the same of a name that two of them have.
+    /// Tables that both have a name agree about it.
     #[test]
     fn no_table_contradicts_another() {
         let hooked = RUNTIME.iter().chain(&DRIVER).chain(&OFFLOAD).chain(&HIP);

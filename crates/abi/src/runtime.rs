@@ -9,7 +9,7 @@
 //! Source: CUDA Runtime API reference 11.8, 12.9, 13.0 and their headers; `__cuda*`: crt/host_runtime.h
 //! and measured (docs/design/interposing.md, "The way of a launch").
 
-/// Hands the whole table to macro `$then`, with `$extra` tokens in front.
+/// Passes the whole table to macro `$then`, with `$extra` tokens in front.
 #[macro_export]
 macro_rules! runtime_functions {
     ($then:ident $($extra:tt)*) => { $crate::runtime_functions! { {$then} $($extra)* } };

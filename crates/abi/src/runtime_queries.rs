@@ -9,7 +9,7 @@
 //! Source: cuda_runtime_api.h and cuda_{gl,egl,vdpau}_interop.h of those releases, with
 //! `__CUDA_API_VERSION_INTERNAL` defined, which shows older forms and the per-thread ones.
 
-/// Hands the whole table to macro `$then`, with `$extra` tokens in front.
+/// Passes the whole table to macro `$then`, with `$extra` tokens in front.
 #[macro_export]
 macro_rules! runtime_queries {
     ($then:ident $($extra:tt)*) => { $then! { $($extra)*
@@ -277,8 +277,8 @@ macro_rules! runtime_queries {
     } };
 }
 
-/// Every function of the runtime: the rows of [`runtime_functions!`] without class and handler, then those
-/// of [`runtime_queries!`], handed to macro `$then` behind `$extra`.
+/// Every function of the runtime: the rows of [`runtime_functions!`] without class and handler,
+/// then those of [`runtime_queries!`], passed to macro `$then` behind `$extra`.
 ///
 /// A consumer matches
 /// `$([$($major:literal)*] [$($name:ident $(= $exported:ident)?)+] $args:tt -> $ret:tt;)*`,

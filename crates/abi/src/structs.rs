@@ -5,7 +5,7 @@
 
 use crate::types::{Dim3, Extent};
 
-/// `__fatBinC_Wrapper_t`: what `__cudaRegisterFatBinary` and `cuLibraryLoadData` are given.
+/// `__fatBinC_Wrapper_t`, the argument of `__cudaRegisterFatBinary` and `cuLibraryLoadData`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct FatBinaryWrapper {
@@ -22,7 +22,8 @@ pub struct FatBinaryWrapper {
 /// `FATBINC_MAGIC`.
 pub const FAT_BINARY_WRAPPER_MAGIC: u32 = 0x4662_43B1;
 
-/// The magic of HIP's wrapper, `HIPF`: the same fields, whose image is a bundle of clang's or an AMD code object.
+/// The magic of HIP's wrapper, `HIPF`: the same fields, with a clang bundle or an AMD code object
+/// as the image.
 pub const HIP_WRAPPER_MAGIC: u32 = 0x4849_5046;
 
 /// `cudaLaunchConfig_t`, `hipLaunchConfig_t`.
@@ -132,7 +133,7 @@ pub struct KernelNodeParams {
     pub extra: usize,
 }
 
-/// `hipKernelNodeParams`: what CUDA's has, in another order.
+/// `hipKernelNodeParams`: CUDA's fields in another order.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct HipKernelNodeParams {
@@ -260,7 +261,7 @@ pub struct ResourceViewDesc {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DriverResourceViewDesc {
-    /// What the runtime has, too.
+    /// The same part as in the runtime's.
     pub view: ResourceViewDesc,
     /// Nothing.
     pub reserved: [u32; 16],

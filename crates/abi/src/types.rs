@@ -6,7 +6,7 @@
 
 macro_rules! shapes {
     ($($(#[$doc:meta])* $name:ident $word:literal;)*) => {
-        /// How a recorded argument is to be read; travels in trace files as a word.
+        /// How to interpret a recorded argument; trace files have its word.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Shape { $($(#[$doc])* $name,)* }
 
@@ -28,9 +28,9 @@ shapes! {
     Unsigned "uint";
     /// A number.
     Signed "int";
-    /// Bits that mean nothing here.
+    /// Bits without a meaning here.
     Value "value";
-    /// An address, or a handle that nothing follows.
+    /// An address, or a handle that is not resolved.
     Pointer "ptr";
     /// The address of a text that ends with a NUL.
     Text "str";
@@ -60,7 +60,7 @@ shapes! {
 pub trait Arg: Copy {
     /// How many words it takes.
     const WORDS: usize = 1;
-    /// How each word is to be read.
+    /// How to interpret each word.
     const SHAPE: Shape;
     /// Whether it points to a value that a successful call writes.
     const OUT: bool = false;
@@ -69,7 +69,7 @@ pub trait Arg: Copy {
     /// The value that a successful call wrote, for a non-null out pointer.
     ///
     /// # Safety
-    /// The call that was given this argument has returned success.
+    /// The call with this argument has returned success.
     unsafe fn written(self) -> Option<u64> {
         None
     }
@@ -239,7 +239,7 @@ structs! {
     PitchedPtr { ptr: usize = Pointer, pitch: usize = Size, xsize: usize = Size, ysize: usize = Size } 4;
 }
 
-/// Structures by value that are handed on and never looked into.
+/// Structures by value that are passed on and never read.
 macro_rules! opaque_structs {
     ($($(#[$doc:meta])* $name:ident [$word:ty; $count:literal] $words:literal;)*) => {$(
         $(#[$doc])*
@@ -249,7 +249,7 @@ macro_rules! opaque_structs {
         impl Arg for $name {
             const WORDS: usize = $words;
             const SHAPE: Shape = Shape::Value;
-            /// Nothing records these.
+            /// These are not recorded.
             fn words(self, to: &mut [u64]) {
                 to.fill(0);
             }
@@ -281,10 +281,10 @@ pub struct ChannelDesc {
 /// A result code, `cudaError_t` or `CUresult`.
 pub type Status = i32;
 
-/// What a hook answers where no real function can be found behind it:
+/// What a hook returns where no real function is found behind it:
 /// `cudaErrorSharedObjectSymbolNotFound`, `CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND`.
 pub const SYMBOL_NOT_FOUND: Status = 302;
-/// `cudaErrorNotReady`, `CUDA_ERROR_NOT_READY`: an answer, not a failure.
+/// `cudaErrorNotReady`, `CUDA_ERROR_NOT_READY`: a normal result, not a failure.
 pub const NOT_READY: Status = 600;
 /// `cudaErrorCudartUnloading`, `CUDA_ERROR_DEINITIALIZED`.
 pub const DEINITIALIZED: Status = 4;

@@ -6,12 +6,12 @@
 
 use crate::{Class, DRIVER};
 
-/// What calls of a function put on a GPU.
+/// The GPU work of a function's calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
     /// Nothing.
     Nothing,
-    /// Kernels, or what stands around a launch of one.
+    /// Kernels, or calls around a launch.
     Kernel,
     /// A whole graph.
     Graph,
@@ -21,7 +21,7 @@ pub enum Work {
     Region,
 }
 
-/// From where to where.
+/// The direction of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Direction {
     /// Host to device.
@@ -36,7 +36,7 @@ pub enum Direction {
     HostToHost,
     /// A value written to device memory.
     Set,
-    /// An argument says it, CUDA decides by the addresses, or a structure says it that is not recorded.
+    /// Given by an argument, by the addresses, or by a structure that is not recorded.
     Unsaid,
 }
 
@@ -55,10 +55,10 @@ impl Direction {
     }
 }
 
-/// How one function says what it copies or sets.
+/// How to tell what a function copies or sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transfer {
-    /// What its name says.
+    /// The direction by its name.
     pub direction: Direction,
     /// It need not wait.
     pub is_async: bool,
@@ -68,7 +68,8 @@ pub struct Transfer {
     pub size: &'static [&'static str],
 }
 
-/// The rows: direction, whether it waits, bytes of an element, arguments that multiply to the size, and the functions.
+/// The rows: direction, whether it waits, bytes of an element, arguments whose product is the size,
+/// and the functions.
 macro_rules! transfers {
     ($($direction:ident $waits:ident $unit:literal [$($size:ident)*] $($name:ident)+;)*) => {
         const TRANSFERS: &[(Transfer, &[&str])] = &[$((
@@ -194,7 +195,7 @@ const GRAPH_LAUNCHES: &[&str] = &[
 ];
 
 impl Work {
-    /// What the function of this class and exported name does.
+    /// The work of the function with this class and exported name.
     pub const fn of(class: Class, name: &str) -> Work {
         match class {
             Class::launch => Work::Kernel,
@@ -208,7 +209,7 @@ impl Work {
         }
     }
 
-    /// What the driver's function with this exported name does, hooked or not.
+    /// The work of the driver's function with this exported name, hooked or not.
     pub fn of_driver(name: &str) -> Work {
         match DRIVER.iter().find(|function| function.name == name) {
             Some(function) => function.work,
@@ -222,7 +223,7 @@ impl Work {
     }
 }
 
-/// What the function with this exported name copies or sets, if it is one that does.
+/// The transfer of the function with this exported name, if it has one.
 pub const fn transfer(name: &str) -> Option<Transfer> {
     let mut rows = TRANSFERS;
     while let [(transfer, names), rest @ ..] = rows {
@@ -239,16 +240,18 @@ pub fn launches_graph(name: &str) -> bool {
     stands(GRAPH_LAUNCHES, name)
 }
 
-/// Whether a stream of 0 means the calling thread's own default stream (CUDA Runtime API, "Stream synchronization
-/// behavior"): forms with a stream argument end so. Those without one end in `_ptds`. HIP's end in `_spt`, with one or not.
+/// Whether a stream of 0 means the calling thread's own default stream (CUDA Runtime API, "Stream
+/// synchronization behavior"): forms with a stream argument end in `_ptsz`. Those without one end
+/// in `_ptds`. HIP's end in `_spt`, with one or not.
 pub const fn has_own_stream(name: &str) -> bool {
     let name = name.as_bytes();
     let cuda = matches!(name.split_last_chunk::<5>(), Some((_, end)) if same(end, b"_ptsz"));
     cuda || matches!(name.split_last_chunk::<4>(), Some((_, end)) if same(end, b"_spt"))
 }
 
-/// The function's name in the manual, which every form of it shares: `cudaMemcpy` for `cudaMemcpy_ptds`. The endings choose
-/// the default stream ([`has_own_stream`]); `__cudaLaunchKernel` is what `<<<>>>` calls from CUDA 13 on.
+/// The function's name in the manual, shared by all its forms: `cudaMemcpy` for `cudaMemcpy_ptds`.
+/// The endings choose the default stream ([`has_own_stream`]); `__cudaLaunchKernel` is what
+/// `<<<>>>` calls from CUDA 13 on.
 pub const fn manual_name(name: &'static str) -> &'static str {
     let rest = match name.as_bytes().split_last_chunk::<5>() {
         Some((rest, end)) if same(end, b"_ptsz") || same(end, b"_ptds") => rest,
@@ -317,7 +320,7 @@ mod tests {
         }
     }
 
-    /// CUDA's way of naming its functions, which the rows must not contradict.
+    /// The rows must agree with CUDA's naming of its functions.
     #[test]
     fn rows_are_as_names_and_arguments_say() {
         for f in all() {

@@ -13,9 +13,9 @@ use crate::ffi::*;
 pub struct Gpu {
     /// Its agent.
     pub agent: Agent,
-    /// Where device memory comes from, and how much there is.
+    /// The pool of device memory.
     pub pool: Pool,
-    /// Bytes of that.
+    /// Bytes of device memory.
     pub memory: u64,
     /// Bytes of local data share of a workgroup.
     pub group: u32,
@@ -23,7 +23,7 @@ pub struct Gpu {
     pub isas: Vec<String>,
     /// `gfx90a`.
     pub name: String,
-    /// The name that the product is sold by; empty where nobody told the runtime.
+    /// The product's name; empty where the runtime does not know it.
     pub product: String,
     /// `GPU-` and 16 digits where the device has such.
     pub uuid: String,
@@ -65,7 +65,7 @@ pub struct Host {
 /// The GPUs that run kernels, and the host.
 ///
 /// # Errors
-/// What the runtime said, and to which call.
+/// The runtime's, and the call that failed.
 pub fn find(api: &Api) -> Result<(Vec<Gpu>, Host), Failure> {
     let (mut gpus, mut host) = (Vec::new(), Host::default());
     for agent in agents(api)? {
@@ -81,7 +81,7 @@ pub fn find(api: &Api) -> Result<(Vec<Gpu>, Host), Failure> {
         let why = "the CPU has no memory pool that is fine-grained, or none for kernels' arguments";
         return Err(Failure::Device(why.into()));
     }
-    // A GPU whose memory cannot be allocated runs nothing.
+    // A GPU without allocatable memory is not used.
     gpus.retain(|gpu| gpu.pool.0 != 0);
     Ok((gpus, host))
 }
@@ -135,7 +135,7 @@ fn gpu(api: &Api, agent: Agent) -> Result<Gpu, Failure> {
     Ok(gpu)
 }
 
-/// What a pool says of itself.
+/// The properties of a pool.
 struct Found {
     pool: Pool,
     segment: u32,
@@ -187,7 +187,7 @@ fn isas(api: &Api, agent: Agent) -> Result<Vec<String>, Failure> {
             unsafe { (api.hsa_isa_get_info_alt)(isa, isa::NAME_LENGTH, (&raw mut length).cast()) };
         api.check("hsa_isa_get_info_alt", status)?;
         let mut name = vec![0_u8; length as usize + 1];
-        // SAFETY: room for as many bytes as the runtime said, and a NUL.
+        // SAFETY: room for the number of bytes from the runtime, and a NUL.
         let status =
             unsafe { (api.hsa_isa_get_info_alt)(isa, isa::NAME, name.as_mut_ptr().cast()) };
         api.check("hsa_isa_get_info_alt", status)?;

@@ -16,7 +16,7 @@ use cushim_translate::abi::calls;
 use crate::heap::Heap;
 use crate::memory::Memory;
 
-/// Who answers for one device.
+/// Serves the kernels of one device.
 pub struct Answers {
     memory: Arc<Memory>,
     heap: Arc<Heap>,
@@ -78,7 +78,7 @@ fn text(message: &[u8]) -> &[u8] {
     message.split(|byte| *byte == 0).next().unwrap_or_default()
 }
 
-/// What is known of one lane's text.
+/// The state of one lane's text.
 #[derive(Default)]
 struct Lane {
     format: Vec<u8>,
@@ -87,7 +87,8 @@ struct Lane {
 }
 
 impl Lane {
-    /// The text, what `vprintf` returns, how many bytes of arguments were read, and the strings that were not there.
+    /// The text, the result of `vprintf`, how many bytes of arguments were read, and the missing
+    /// strings.
     fn shown(&self) -> (Vec<u8>, u32, u64, Vec<u64>) {
         let (end, missing) = (Cell::new(0), RefCell::new(Vec::new()));
         let read = |at: u64, out: &mut [u8]| {
@@ -108,7 +109,7 @@ impl Lane {
     }
 }
 
-/// All lanes' texts in their order, when everything that they name is there.
+/// Prints all lanes' texts in order, once all strings that they need are there.
 fn print(port: &mut Port<'_>) -> Result<(), Stop> {
     let format = |message: Vec<u8>| Lane { format: text(&message).to_vec(), ..Lane::default() };
     let mut lanes: Vec<Lane> = port.messages()?.into_iter().map(format).collect();

@@ -12,9 +12,9 @@ use crate::ffi::*;
 
 /// Names another file of the runtime.
 pub const VARIABLE: &str = "CUSHIM_HSA";
-/// What the loader is asked for.
+/// The library's SONAME.
 pub const SONAME: &str = "libhsa-runtime64.so.1";
-/// Where ROCm is, which does not tell the loader.
+/// ROCm's folders, which the loader does not search.
 const ROCM: [&str; 2] =
     ["/opt/rocm/lib/libhsa-runtime64.so.1", "/opt/rocm/hsa/lib/libhsa-runtime64.so.1"];
 
@@ -32,10 +32,11 @@ macro_rules! functions {
             /// Fills the table.
             ///
             /// # Errors
-            /// The name of the first function that there is not.
+            /// The name of the first missing function.
             ///
             /// # Safety
-            /// What `find` answers to a name is null or a function with this name's signature, for ever.
+            /// `find` returns null or a function with the name's signature that stays valid for
+            /// ever.
             pub unsafe fn from(find: impl Fn(&CStr) -> *mut c_void) -> Result<Api, &'static str> {
                 Ok(Api { $($name: {
                     let name = concat!(stringify!($name), "\0");
@@ -126,10 +127,10 @@ impl Api {
         })
     }
 
-    /// What the runtime says to a status.
+    /// The runtime's text for a status.
     pub fn text(&self, status: Status) -> String {
         let mut text: Text = std::ptr::null();
-        // SAFETY: a place for a pointer; the answer is a constant text.
+        // SAFETY: a place for a pointer; the result is a constant text.
         let said = unsafe {
             match (self.hsa_status_string)(status, &raw mut text) {
                 SUCCESS if !text.is_null() => CStr::from_ptr(text).to_string_lossy().into_owned(),
@@ -140,10 +141,11 @@ impl Api {
         format!("{} ({status:#x})", said.trim_end_matches('.'))
     }
 
-    /// A call's answer as a result.
+    /// A call's status as a result.
     ///
     /// # Errors
-    /// [`Failure::OutOfMemory`] for what says so, else [`Failure::Device`] with the call's name and the runtime's text.
+    /// [`Failure::OutOfMemory`] for such a status, else [`Failure::Device`] with the call's name
+    /// and the runtime's text.
     pub fn check(&self, call: &str, status: Status) -> Result<(), Failure> {
         match status {
             SUCCESS | INFO_BREAK => Ok(()),
@@ -153,7 +155,7 @@ impl Api {
     }
 }
 
-/// The runtime where nobody named one.
+/// Finds the runtime if none is named.
 fn find() -> Result<(*mut c_void, String), String> {
     let first = match library(Path::new(SONAME)) {
         Ok(handle) => return Ok((handle, SONAME.into())),
@@ -170,7 +172,7 @@ fn find() -> Result<(*mut c_void, String), String> {
 fn library(path: &Path) -> Result<*mut c_void, String> {
     use std::os::unix::ffi::OsStrExt;
     let name = CString::new(path.as_os_str().as_bytes()).map_err(|e| e.to_string())?;
-    // SAFETY: a path; what the library runs as it is loaded is the runtime's own.
+    // SAFETY: a path; only the runtime's own constructors run.
     let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
     if !handle.is_null() {
         return Ok(handle);

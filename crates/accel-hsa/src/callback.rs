@@ -8,22 +8,23 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::ffi::{ERROR, SUCCESS, Status};
 
-/// What the runtime calls for each entry of a list.
+/// The callback for each entry of a list.
 pub type Each<T> = unsafe extern "C" fn(T, *mut c_void) -> Status;
 
-/// The answer of a callback, or an error where it panics; the panic's message stands on standard error as always.
+/// The result of a callback, or an error where it panics; the panic's message goes to standard
+/// error.
 pub fn caught(callback: impl FnOnce() -> Status) -> Status {
     catch_unwind(AssertUnwindSafe(callback)).unwrap_or(ERROR)
 }
 
-/// All entries of a list: `iterate` passes what it is given to the runtime, and answers with its status.
+/// All entries of a list: `iterate` passes its arguments to the runtime, and returns its status.
 ///
 /// # Safety
-/// `iterate` calls nothing but a function of the runtime that calls the callback with entries of this type before it
-/// returns.
+/// `iterate` only calls a function of the runtime that calls the callback with entries of this type
+/// before it returns.
 pub unsafe fn list<T>(iterate: impl FnOnce(Each<T>, *mut c_void) -> Status) -> (Status, Vec<T>) {
     unsafe extern "C" fn push<T>(entry: T, all: *mut c_void) -> Status {
-        // SAFETY: the list of `list`, which nobody else uses until the runtime has returned.
+        // SAFETY: the list of `list`, which is not used elsewhere until the runtime has returned.
         unsafe { (*all.cast::<Vec<T>>()).push(entry) };
         SUCCESS
     }

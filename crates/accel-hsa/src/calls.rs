@@ -19,7 +19,7 @@ use crate::flight::Flights;
 use crate::heap::Heap;
 use crate::memory::Memory;
 
-/// Conversations at a time: waves that ask; more of them wait for each other.
+/// The most waves that call the host at a time; others wait.
 const PORTS: u32 = 256;
 
 /// The buffer and the thread of one ring.
@@ -30,7 +30,7 @@ pub struct Calls {
 struct Shared {
     memory: Arc<Memory>,
     heap: Arc<Heap>,
-    /// What is under way in the ring: ended where nobody can answer any more.
+    /// The work under way in the ring: ended if its calls can no longer be served.
     flights: Arc<Flights>,
     /// An assertion has failed.
     asserted: Arc<AtomicBool>,
@@ -45,7 +45,7 @@ struct Shared {
 
 #[derive(Default)]
 struct State {
-    /// Kernels under way that may ask.
+    /// Kernels under way that may call the host.
     kernels: usize,
     started: bool,
     closed: bool,
@@ -53,16 +53,16 @@ struct State {
     ended: bool,
 }
 
-/// A kernel that may ask is under way as long as this is there.
+/// Exists as long as a kernel is under way that may call the host.
 pub struct Asking {
     shared: Arc<Shared>,
 }
 
 impl Calls {
-    /// A buffer for waves of so many lanes; no thread yet.
+    /// A buffer for waves of this many lanes, without a thread yet.
     ///
     /// # Errors
-    /// What the runtime says.
+    /// The runtime's.
     pub fn new(
         memory: &Arc<Memory>,
         heap: &Arc<Heap>,
@@ -76,7 +76,7 @@ impl Calls {
         let client =
             memory.take_of(device, CLIENT_SIZE as u64).inspect_err(|_| memory.give(buffer))?;
         let place: *mut u8 = std::ptr::with_exposed_provenance_mut(buffer as usize);
-        // SAFETY: memory of the host of at least that size, which nobody else has yet, and which lives as long as
+        // SAFETY: host memory of at least that size, not used elsewhere, which lives as long as
         // `Shared`.
         let line = unsafe {
             place.write_bytes(0, shape.size());
@@ -94,15 +94,15 @@ impl Calls {
             changed: Condvar::new(),
         });
         let bytes = shape.client(buffer);
-        // The table of memory does not know the client.
+        // The client is not in the table of memory.
         memory.write_device(client, &bytes)?;
         Ok(Calls { shared })
     }
 
-    /// Answers from now on; where kernels find the client.
+    /// Starts serving; returns the address of the client for kernels.
     ///
     /// # Errors
-    /// There is no thread.
+    /// A thread could not be started.
     pub fn begin(&self) -> Result<(u64, Asking), Failure> {
         let shared = &self.shared;
         let mut state = lock(&shared.state);
@@ -186,7 +186,7 @@ impl Shared {
         }
     }
 
-    /// Nobody answers any more: what is under way in the ring cannot end by itself.
+    /// Calls are no longer served: work under way in the ring cannot end by itself.
     fn give_up(&self, why: &str) {
         self.flights.fail(|_| Failure::Launch(format!("what a kernel asks of its host: {why}")));
     }

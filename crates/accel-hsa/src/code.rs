@@ -23,7 +23,8 @@ use crate::variables::{self, Taken};
 use crate::wire::{self, Shape};
 use cushim_translate::abi::Facts;
 
-/// Scratch for a work-item whose kernel calls functions that nobody counted: what CUDA gives a thread's stack at first.
+/// Scratch for a work-item whose kernel calls functions of unknown stack use: CUDA's default stack
+/// size.
 const STACK: u32 = 16 << 10;
 
 /// Loaded code.
@@ -33,16 +34,17 @@ pub struct HsaCode {
     executable: Loaded,
     entries: Vec<Entry>,
     symbols: Symbols,
-    /// Memory of managed variables: of this code, and of whoever loaded the same library before.
+    /// Memory of managed variables: of this code, and of the code of the same library that was
+    /// loaded before.
     _managed: (Taken, Option<Arc<dyn Code>>),
 }
 
-/// What a launch has beside the program's arguments.
+/// The hidden arguments of a launch.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Beside {
     /// The queue's address.
     pub queue: u64,
-    /// The client of a host call buffer, for a kernel that asks ([`HsaCode::asks`]).
+    /// The client of a host call buffer, for a kernel that calls the host ([`HsaCode::asks`]).
     pub rpc: u64,
     /// The workspace of `grid.sync()`, of a cooperative launch.
     pub workspace: u64,
@@ -55,7 +57,7 @@ struct Entry {
     kernarg: u32,
     group: u32,
     private: u32,
-    /// Nobody knows how deep its calls are.
+    /// The depth of its calls is unknown.
     unbounded: bool,
     /// Vector registers.
     registers: u32,
@@ -76,8 +78,8 @@ impl HsaCode {
     /// Loads.
     ///
     /// # Errors
-    /// [`Failure::InvalidImage`] for what cannot be read or loaded, [`Failure::NoImage`] for code of another kind or
-    /// another GPU.
+    /// [`Failure::InvalidImage`] for an image that cannot be read or loaded, [`Failure::NoImage`]
+    /// for code of another kind or another GPU.
     pub fn load(core: &Arc<Core>, device: usize, image: &Image<'_>) -> Result<HsaCode, Failure> {
         let own: Vec<u8>;
         let mut translated = None;
@@ -133,7 +135,7 @@ impl HsaCode {
         Ok(code)
     }
 
-    /// A kernel that somebody compiled, or the translator made before.
+    /// Adds a kernel that was compiled elsewhere, or translated before.
     fn take(&mut self, kernel: &CodeKernel, facts: &[Facts]) {
         let (mut entry, refused) = match self.entry(kernel) {
             Ok(entry) => (entry, None),
@@ -153,7 +155,7 @@ impl HsaCode {
         self.entries.push(entry);
     }
 
-    /// No kernel can be run where a variable is missing, as it is not known which of them name it.
+    /// Refuses all kernels if a variable is missing, as it is not known which of them use it.
     fn refuse_all(&mut self, missing: &[String]) {
         let Some(variable) = missing.first() else { return };
         for kernel in &mut self.symbols.kernels {
@@ -200,8 +202,8 @@ impl HsaCode {
         }
     }
 
-    /// Registers of a translated kernel's thread: never what limits blocks up to the most threads, for which it was
-    /// compiled.
+    /// Registers of a translated kernel's thread: they never limit blocks up to the most threads,
+    /// for which it was compiled.
     fn counted(&self, facts: &Facts, registers: u32) -> u32 {
         let all = self.core.device(self.device).map_or(0, |d| describe::registers(&d.gpu));
         let threads = ptx::most_threads(facts).next_multiple_of(32).max(32);
@@ -212,7 +214,7 @@ impl HsaCode {
         self.core.device(self.device).map_or(Agent(0), |device| device.gpu.agent)
     }
 
-    /// A kernel as the runtime has it; else why it cannot be run.
+    /// A kernel as the runtime reports it; else why it cannot be run.
     fn entry(&self, kernel: &CodeKernel) -> Result<Entry, String> {
         let name = &kernel.kernel.name;
         let missing = |why: String| format!("kernel {}: {why}", cushim_names::in_source(name));
@@ -277,7 +279,8 @@ impl HsaCode {
                 None => 0,
             },
             constant: 0,
-            // Blocks up to the most threads were compiled for, so that registers never are what limits them.
+            // The kernel was compiled for blocks up to the most threads, so registers never limit
+            // them.
             registers: of.registers.unwrap_or(0).min(registers / threads.next_multiple_of(32)),
             max_threads: threads,
             required_threads: None,
@@ -318,7 +321,7 @@ impl HsaCode {
                 continue;
             }
             let mut name = vec![0_u8; self.symbol::<u32>(found, symbol::NAME_LENGTH)? as usize + 1];
-            // SAFETY: room for the length that the runtime said, and a NUL.
+            // SAFETY: room for the length from the runtime, and a NUL.
             let status = unsafe {
                 let to = name.as_mut_ptr().cast();
                 (self.core.api.hsa_executable_symbol_get_info)(found, symbol::NAME, to)
@@ -337,7 +340,7 @@ impl HsaCode {
         Ok(variables)
     }
 
-    /// A launch's arguments as the kernel finds them, and its packet but for where these are.
+    /// A launch's arguments for the kernel, and its packet without their address.
     ///
     /// # Errors
     /// There is no such kernel; the launch has more threads than the device counts, or a block than the kernel has
@@ -387,7 +390,7 @@ impl HsaCode {
         Ok((bytes, shape))
     }
 
-    /// That the GPU holds all blocks of a launch.
+    /// Checks that the GPU holds all blocks of a launch at once.
     fn all_at_once(
         &self,
         dispatch: &Dispatch,
@@ -416,7 +419,7 @@ impl HsaCode {
         ))
     }
 
-    /// Whether a kernel asks its host.
+    /// Whether a kernel may call the host.
     pub fn asks(&self, kernel: usize) -> bool {
         let facts = self.entries.get(kernel).and_then(|entry| entry.facts.as_ref());
         facts.is_some_and(|facts| facts.host_calls)

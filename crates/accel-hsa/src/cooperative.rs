@@ -16,18 +16,18 @@ use crate::signals::Native;
 
 /// Bytes of a workspace.
 const WORKSPACE: u64 = 64;
-/// Bytes of device memory that are taken for workspaces at a time.
+/// Bytes of device memory that are allocated for workspaces at a time.
 const BLOCK: u64 = 4096;
-/// Workgroups of a compute unit at most, as there are no more barriers.
+/// The most workgroups of a compute unit, which is the number of its barriers.
 const MOST: u32 = 16;
 /// SIMDs of a compute unit.
 const SIMDS: u32 = 4;
 
-/// What a device needs for cooperative launches.
+/// A device's state for cooperative launches.
 pub struct Cooperative {
     device: usize,
     memory: Arc<Memory>,
-    /// The end of the one that was launched last.
+    /// The end of the last cooperative launch.
     last: Mutex<Option<Arc<Native>>>,
     state: Arc<Mutex<Spaces>>,
 }
@@ -58,7 +58,7 @@ impl Cooperative {
         Cooperative { device, memory: memory.clone(), last, state }
     }
 
-    /// The end of the one that was launched last; held while the next one is launched, which is put here then.
+    /// The end of the last cooperative launch; locked until the next one has stored its own.
     pub fn last(&self) -> MutexGuard<'_, Option<Arc<Native>>> {
         lock(&self.last)
     }
@@ -81,14 +81,14 @@ impl Cooperative {
         Ok(space)
     }
 
-    /// Gives all memory back.
+    /// Frees all memory.
     pub fn end(&self) {
         let spaces = std::mem::take(&mut *lock(&self.state));
         spaces.blocks.into_iter().for_each(|block| self.memory.give(block));
     }
 }
 
-/// How many workgroups of so many work-items and bytes of local data share a GPU holds, of a kernel with so many vector
+/// How many workgroups a GPU holds at once, given their work-items, local data share and vector
 /// registers.
 pub fn most(gpu: &Gpu, items: u32, group: u32, registers: u32) -> u64 {
     let waves = items.div_ceil(gpu.wavefront.max(1)).max(1);

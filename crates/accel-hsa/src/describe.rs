@@ -11,14 +11,14 @@ use crate::agents::Gpu;
 
 /// Major, minor.
 pub const CAPABILITY: (u32, u32) = (8, 0);
-/// Threads of a block at most: what CUDA promises, and the hardware has.
+/// The most threads of a block: CUDA's minimum, and the hardware's maximum.
 pub const MAX_THREADS: u32 = 1024;
 
 /// The device of a GPU.
 pub fn device(gpu: &Gpu) -> Device {
     let threads = gpu.workgroup.min(MAX_THREADS);
     let shared = gpu.group;
-    // Without asking as much as on NVIDIA's GPUs.
+    // By default as much as on NVIDIA's GPUs.
     let unasked = shared.min(48 << 10);
     let per_unit = gpu.waves.saturating_mul(gpu.wavefront).max(threads);
     Device {
@@ -54,7 +54,7 @@ pub fn device(gpu: &Gpu) -> Device {
     }
 }
 
-/// What it is sold as, and its instruction set.
+/// Its product name, and its instruction set.
 fn name(gpu: &Gpu) -> String {
     match gpu.product.as_str() {
         "" => format!("AMD GPU ({})", gpu.name),
@@ -70,7 +70,7 @@ pub fn registers(gpu: &Gpu) -> u32 {
     of_a_lane * 64 * 4
 }
 
-/// The 16 digits of `GPU-0123456789abcdef`; where a device has none, where it is plugged in.
+/// The 16 digits of `GPU-0123456789abcdef`; for a device without them, its PCI address.
 fn uuid(gpu: &Gpu) -> [u8; 16] {
     let digits =
         gpu.uuid.strip_prefix("GPU-").filter(|digits| digits.len() == 16 && *digits != "XX");

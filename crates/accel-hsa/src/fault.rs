@@ -20,8 +20,7 @@ const REASONS: [(u32, &str); 8] = [
     (1 << 31, "the device hangs"),
 ];
 
-/// A queue's error.
-/// `asserted`: a kernel's assertion has failed, which it ends for by a trap.
+/// A queue's error. `asserted`: a kernel's assertion has failed, which ends it by a trap.
 pub fn of_queue(api: &Api, status: Status, asserted: bool, what: Option<&What>) -> Failure {
     let subject = subject(what);
     let text = |what: &str| format!("{subject}: {what}");

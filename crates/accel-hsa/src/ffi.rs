@@ -22,7 +22,7 @@ pub const APERTURE_VIOLATION: Status = 41;
 pub const ILLEGAL_INSTRUCTION: Status = 42;
 pub const MEMORY_FAULT: Status = 43;
 
-/// Handles: a number that the runtime gave.
+/// Handles: numbers from the runtime.
 macro_rules! handles {
     ($($name:ident)*) => { $(
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -138,7 +138,7 @@ pub mod agent {
     pub const DISPATCHES: u32 = 1;
 }
 
-/// `hsa_amd_memory_pool_info_t` and what its answers mean.
+/// `hsa_amd_memory_pool_info_t` and the meaning of its values.
 pub mod pool {
     pub const SEGMENT: u32 = 0;
     pub const FLAGS: u32 = 1;

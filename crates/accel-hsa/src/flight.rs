@@ -14,7 +14,7 @@ use crate::cooperative::Workspace;
 use crate::kernargs::Segment;
 use crate::signals::Native;
 
-/// What it is, for messages and times.
+/// The kind of work, for messages and times.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
     /// A kernel, by its symbol.
@@ -25,32 +25,32 @@ pub enum What {
     Copy,
 }
 
-/// What a kernel needs until its end.
+/// Resources that a kernel needs until its end.
 #[derive(Default)]
 pub struct Needs {
     /// Its arguments.
     pub segment: Option<Segment>,
     /// Its code.
     pub _code: Option<Arc<dyn Code>>,
-    /// Where `grid.sync()` counts.
+    /// The workspace of `grid.sync()`.
     pub _workspace: Option<Workspace>,
-    /// Somebody who answers it.
+    /// Keeps its host calls served.
     pub asking: Option<Asking>,
 }
 
 /// A piece of work.
 pub struct Flight {
-    /// Ends with it.
+    /// Completes with it.
     pub signal: Arc<Native>,
     /// What it is.
     pub what: What,
     /// When it was submitted, nanoseconds of the accelerator's clock.
     pub since: u64,
-    /// What the device said when it gave up.
+    /// The device's failure.
     failed: OnceLock<Failure>,
     /// Signals that the device waits for before it.
     _after: Vec<Arc<Native>>,
-    /// What a kernel needs until its end.
+    /// Resources that a kernel needs until its end.
     pub needs: Needs,
 }
 
@@ -60,7 +60,7 @@ impl Flight {
         Flight { signal, what, since, failed: OnceLock::new(), _after, needs: Needs::default() }
     }
 
-    /// Waits for the end; how it failed, if it did.
+    /// Waits for the end; returns its failure, if any.
     pub fn wait(&self) -> Option<Failure> {
         let value = self.signal.wait();
         match self.failed.get() {
@@ -78,7 +78,7 @@ impl Flight {
     }
 }
 
-/// Everything under way in one place, in the order in which it was submitted.
+/// All work under way in one queue, in the order of submission.
 #[derive(Default)]
 pub struct Flights {
     list: Mutex<VecDeque<Arc<Flight>>>,
@@ -86,10 +86,10 @@ pub struct Flights {
 }
 
 impl Flights {
-    /// Notes a piece of work while `submit` gives it to the device, one at a time.
+    /// Adds a piece of work while `submit` passes it to the device, one at a time.
     ///
     /// # Errors
-    /// What `submit` answers; how the device failed, if it has.
+    /// Those of `submit`; the device's failure, if it has failed.
     pub fn add<E: From<Failure>>(
         &self,
         flight: &Arc<Flight>,
@@ -107,19 +107,19 @@ impl Flights {
     /// Forgets one that has ended.
     pub fn remove(&self, flight: &Arc<Flight>) {
         let mut list = lock(&self.list);
-        // Mostly the first.
+        // It is mostly the first.
         if let Some(at) = list.iter().position(|other| Arc::ptr_eq(other, flight)) {
             list.remove(at);
         }
     }
 
-    /// Whether the device has given up here.
+    /// The failure of the device here, if any.
     pub fn failed(&self) -> Option<&Failure> {
         self.failed.get()
     }
 
-    /// The device has given up: ends everything that has not ended. The first is what failed, by what `why` makes
-    /// of it, and everything behind it fails with it, as it is not done.
+    /// The device has failed: ends all work. The first has failed, for the reason from `why`, and
+    /// everything behind it fails with it, as it was not run.
     pub fn fail(&self, why: impl FnOnce(Option<&What>) -> Failure) {
         let list = lock(&self.list);
         let left = || list.iter().filter(|flight| flight.signal.value() >= 1);

@@ -11,12 +11,12 @@ use cushim_accel::locks::lock;
 
 use crate::memory::Memory;
 
-/// `cudaLimitMallocHeapSize`, before anybody sets it.
+/// The default of `cudaLimitMallocHeapSize`.
 const HEAP: u64 = 8 << 20;
-/// What addresses are multiples of.
+/// The alignment of addresses.
 const ALIGN: u64 = 16;
 
-/// The heap from which kernels of one device take memory. It lives longer than they do.
+/// The heap of one device's kernels, which outlives them.
 pub struct Heap {
     device: usize,
     limit: AtomicU64,
@@ -24,18 +24,18 @@ pub struct Heap {
     region: Mutex<Region>,
 }
 
-/// Memory of the device, and which bytes of it are taken.
+/// Memory of the device, and its free parts.
 #[derive(Default)]
 struct Region {
     base: u64,
     size: u64,
-    /// Addresses and sizes of gaps, none beside another.
+    /// Addresses and sizes of free parts, never adjacent.
     free: BTreeMap<u64, u64>,
     taken: HashMap<u64, u64>,
 }
 
 impl Heap {
-    /// The heap of a device; nothing is taken yet.
+    /// The heap of a device, still empty.
     pub fn of(device: usize) -> Heap {
         let (limit, used) = (AtomicU64::new(HEAP), AtomicBool::new(false));
         Heap { device, limit, used, region: Mutex::default() }
@@ -46,7 +46,7 @@ impl Heap {
         self.limit.store(bytes, Ordering::Relaxed);
     }
 
-    /// Whether anything was ever asked of it.
+    /// Whether it was ever used.
     pub fn is_used(&self) -> bool {
         self.used.load(Ordering::Relaxed)
     }
@@ -65,12 +65,13 @@ impl Heap {
         region.cut(bytes)
     }
 
-    /// Gives memory back. What is not of this heap stays, as a wrong `free` in a kernel is no error in CUDA.
+    /// Frees memory. Unknown addresses are ignored, as a wrong `free` in a kernel is no error in
+    /// CUDA.
     pub fn free(&self, address: u64) {
         lock(&self.region).join(address);
     }
 
-    /// Gives back all memory.
+    /// Frees all memory.
     pub fn end(&self, memory: &Memory) {
         lock(&self.region).give_back(memory);
     }
@@ -84,7 +85,7 @@ impl Region {
         *self = Region::default();
     }
 
-    /// The first gap that is large enough, cut.
+    /// Allocates from the first free part that is large enough.
     fn cut(&mut self, bytes: u64) -> u64 {
         let Some(size) = bytes.max(1).checked_next_multiple_of(ALIGN) else { return 0 };
         let Some((at, gap)) =

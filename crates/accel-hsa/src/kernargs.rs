@@ -9,7 +9,7 @@ use cushim_accel::locks::lock;
 
 use crate::memory::Memory;
 
-/// Sizes of pieces, each a multiple of what segments are aligned to; most kernels take the first.
+/// Sizes of pieces, each a multiple of the segments' alignment; most kernels use the first.
 const SIZES: [usize; 3] = [512, 4 << 10, 64 << 10];
 /// Bytes that are taken from the pool at a time.
 const BLOCK: usize = 256 << 10;
@@ -38,7 +38,7 @@ impl Kernargs {
     /// A segment with these bytes.
     ///
     /// # Errors
-    /// [`Failure::NotSupported`] for more than 64 KiB; what the pool says.
+    /// [`Failure::NotSupported`] for more than 64 KiB; the pool's.
     pub fn put(self: &Arc<Kernargs>, bytes: &[u8]) -> Result<Segment, Failure> {
         let size = SIZES.iter().position(|size| bytes.len() <= *size).ok_or_else(|| {
             Failure::NotSupported(format!(
@@ -48,7 +48,7 @@ impl Kernargs {
         })?;
         let address = self.take(size)?;
         let to: *mut u8 = std::ptr::with_exposed_provenance_mut(address as usize);
-        // SAFETY: a piece of at least that size, which nobody else has.
+        // SAFETY: a piece of at least that size, not used elsewhere.
         unsafe { to.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
         Ok(Segment { address, size, home: self.clone() })
     }

@@ -16,15 +16,15 @@ use crate::ring::{Refused, Ring};
 use crate::runtime::{Core, Device};
 use crate::signals::Native;
 
-/// What became of a packet.
+/// The result of a launch.
 pub enum Launched {
     /// The device has it.
     Flying(Arc<Flight>),
-    /// It could not be done.
+    /// It failed.
     Over(Failure),
     /// The device has no room now.
     Later,
-    /// It is the host's to do, or to wait for.
+    /// The host must do it, or wait for it.
     Host,
 }
 
@@ -37,7 +37,7 @@ impl From<Refused> for Launched {
     }
 }
 
-/// The end of what a stream has given to the device: its signal, and whether it is of the stream's ring.
+/// The end of a stream's work on the device: its signal, and whether it is in the stream's ring.
 pub type Last = Option<(Arc<Native>, bool)>;
 
 /// Where a stream's work goes.
@@ -51,7 +51,7 @@ pub struct Place<'a> {
 }
 
 impl Place<'_> {
-    /// Gives a packet to the device, behind `last`; `last` is its end then.
+    /// Submits a packet to the device behind `last`, which becomes its end.
     pub fn launch(&self, packet: &Packet, last: &mut Last) -> Launched {
         let Some(waits) = natives(packet) else { return Launched::Host };
         let result = match &packet.work {
@@ -88,7 +88,7 @@ impl Place<'_> {
         mut waits: Vec<Arc<Native>>,
         last: &Last,
     ) -> Result<Arc<Flight>, Refused> {
-        // What is in the ring before it has ended before it in any case.
+        // Earlier packets of the same ring end before it in any case.
         waits.extend(last.iter().filter(|(_, ring)| !ring).map(|(signal, _)| signal.clone()));
         let signal = self.core.signals.take()?;
         let now = self.core.now();
@@ -105,7 +105,8 @@ impl Place<'_> {
             let (client, asking) = self.ring.calls()?.begin()?;
             (beside.rpc, needs.asking) = (client, Some(asking));
         }
-        // Until it is launched no other is, so that they run one after the other.
+        // No other cooperative launch may come before this one is submitted, so that they run one
+        // after the other.
         let mut cooperative = None;
         if dispatch.cooperative {
             let workspace = self.device.cooperative.workspace()?;
@@ -139,8 +140,8 @@ impl Place<'_> {
         let api = &self.core.api;
         let [to_agent, from_agent] = row.agents;
         self.by_engine("hsa_amd_memory_async_copy", waits, last, |count, list, done| {
-            // SAFETY: memory that is there and that the GPU may touch, by the table; it is not given back before
-            // everything under way has ended. A list of `count` signals, and one more.
+            // SAFETY: memory that the GPU may access, by the table; it is not freed before all work
+            // has ended. A list of `count` signals, and one more.
             unsafe {
                 (api.hsa_amd_memory_async_copy)(
                     std::ptr::with_exposed_provenance_mut(row.to as usize),
@@ -156,7 +157,7 @@ impl Place<'_> {
         })
     }
 
-    /// `None` where the runtime does not take it: the GPU has no copy engines, or none for such distances.
+    /// `None` where the runtime refuses it: the GPU has no copy engine, or none for these pitches.
     fn rectangle(
         &self,
         what: &Rectangle,
@@ -190,7 +191,8 @@ impl Place<'_> {
         taken.then_some(result)
     }
 
-    /// Gives a copy to the runtime, with the number and the list of the signals before it, and its own.
+    /// Passes a copy to the runtime, with the number and list of the signals before it, and its
+    /// own.
     fn by_engine(
         &self,
         call: &str,
@@ -202,7 +204,7 @@ impl Place<'_> {
         let signals = handles(&waits);
         let signal = self.core.signals.take()?;
         let flight = Arc::new(Flight::new(signal, What::Copy, self.core.now(), waits));
-        // The runtime refuses a list of none.
+        // The runtime refuses an empty list that is not null.
         let list = if signals.is_empty() { std::ptr::null() } else { signals.as_ptr() };
         self.device.copies.add(&flight, || {
             let status = copy(signals.len() as u32, list, flight.signal.sig);
@@ -212,7 +214,7 @@ impl Place<'_> {
     }
 }
 
-/// The device's signals for what a packet waits for; `None` where it waits for the host.
+/// The device's signals that a packet waits for; `None` where it waits for the host.
 fn natives(packet: &Packet) -> Option<Vec<Arc<Native>>> {
     let open = packet.waits.iter().filter(|wait| !wait.is_done());
     open.map(|wait| wait.own()?.downcast::<Native>().ok()).collect()

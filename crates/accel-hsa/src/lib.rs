@@ -51,8 +51,8 @@ pub struct Hsa {
     core: Option<Arc<Core>>,
 }
 
-/// The GPUs that AMD's runtime finds; none where it is not installed or does not start, which is said on standard
-/// error.
+/// The GPUs that AMD's runtime finds; none where it is not installed or does not start, with a
+/// message on standard error.
 pub fn new() -> Hsa {
     let started = Api::open().and_then(|api| Hsa::over(api).map_err(|why| why.to_string()));
     match started {
@@ -131,7 +131,7 @@ impl Accelerator for Hsa {
             let why = "a launch with clusters of several blocks: backend hsa has none";
             return Err(Failure::NotSupported(why.into()));
         }
-        // What a launch comes to is seen when it is made, not when its turn comes.
+        // Checked when the launch is made, not when its turn comes.
         match dispatch.code.as_any().downcast_ref::<HsaCode>() {
             Some(code) => code.prepare(dispatch, &Beside::default()).map(drop),
             None => Ok(()),

@@ -9,7 +9,7 @@ use cushim_accel::Failure;
 use crate::ffi::*;
 use crate::runtime::Core;
 
-/// What the runtime has loaded, given back once.
+/// An executable that the runtime has loaded, freed once.
 pub struct Loaded {
     core: Arc<Core>,
     /// Its handle.
@@ -47,7 +47,7 @@ impl Loaded {
         };
         api.check("hsa_executable_create_alt", status)?;
         let (at, bytes) = (object.as_ptr(), object.len());
-        // From here on a failure gives back what there is.
+        // From here on a failure frees what exists.
         let mut loaded = Loaded { core: core.clone(), executable, reader: None, _object: object };
         let mut reader = Reader(0);
         // SAFETY: the object, which stays as long as it is loaded.

@@ -17,26 +17,26 @@ use crate::api::Api;
 use crate::ffi::*;
 use crate::rectangle::Rectangle;
 
-/// Where an end of a copy lies.
+/// The kind of memory at an end of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// Memory of the GPU with this number.
     Gpu(usize),
-    /// The host's, and GPUs may touch it.
+    /// The host's, accessible to GPUs.
     Host,
-    /// The program's own, which GPUs may not touch.
+    /// The program's own, not accessible to GPUs.
     Program,
 }
 
-/// A row of bytes as the device copies it.
+/// A row of bytes that the device copies.
 pub struct Row {
-    /// First byte written, where a GPU finds it.
+    /// First byte written, at its GPU address.
     pub to: u64,
     /// First byte read.
     pub from: u64,
     /// How many.
     pub bytes: usize,
-    /// The agents whose memory that is.
+    /// The agents of both ends.
     pub agents: [Agent; 2],
 }
 
@@ -44,9 +44,9 @@ pub struct Row {
 struct Range {
     bytes: u64,
     side: Side,
-    /// Where a GPU finds its first byte.
+    /// Its GPU address.
     device: u64,
-    /// What is given back.
+    /// What is freed.
     origin: Origin,
 }
 
@@ -69,7 +69,7 @@ pub struct Memory {
     ranges: RwLock<BTreeMap<u64, Range>>,
 }
 
-/// What a pool's addresses are multiples of, at least.
+/// The least alignment of a pool's addresses.
 const PAGE: u64 = 4096;
 
 impl Memory {
@@ -105,7 +105,7 @@ impl Memory {
         Ok(address)
     }
 
-    /// Bytes of a pool that every GPU that can may touch.
+    /// Bytes of a pool, accessible to every GPU that can.
     ///
     /// # Errors
     /// As [`Memory::allocate`].
@@ -122,7 +122,7 @@ impl Memory {
         Ok(address)
     }
 
-    /// Lets every GPU that can touch what was allocated from a pool.
+    /// Makes memory of a pool accessible to every GPU that can.
     fn open(&self, pool: Pool, address: u64) -> Result<(), Failure> {
         let mut able = Vec::with_capacity(self.agents.len());
         for agent in &self.agents {
@@ -142,13 +142,13 @@ impl Memory {
         self.api.check("hsa_amd_agents_allow_access", status)
     }
 
-    /// Gives back what [`Memory::take`] returned.
+    /// Frees memory of [`Memory::take`].
     pub fn give(&self, address: u64) {
         // SAFETY: the caller's: allocated, and nothing uses it any more.
         let _ = unsafe { (self.api.hsa_amd_memory_pool_free)(pointer(address)) };
     }
 
-    /// Bytes of a device's own memory that the table does not know: nothing of the program's.
+    /// Bytes of a device's own memory that are not in the table: not the program's.
     ///
     /// # Errors
     /// As [`Memory::allocate`].
@@ -157,7 +157,7 @@ impl Memory {
         self.take(gpu.pool, bytes)
     }
 
-    /// Writes to what [`Memory::take_of`] gave.
+    /// Writes to memory of [`Memory::take_of`].
     ///
     /// # Errors
     /// What the runtime says.
@@ -168,7 +168,7 @@ impl Memory {
         self.api.check("hsa_memory_copy", status)
     }
 
-    /// Reads memory of a device that the table does not know.
+    /// Reads memory of a device that is not in the table.
     ///
     /// # Errors
     /// What the runtime says.
@@ -183,7 +183,7 @@ impl Memory {
         self.api.check("hsa_memory_copy", status)
     }
 
-    /// The pool of the host's that every device sees at once.
+    /// The host's fine-grained pool.
     pub fn fine(&self) -> Pool {
         self.host.fine
     }
@@ -208,7 +208,7 @@ impl Memory {
         Ok(access != pool::NEVER)
     }
 
-    /// Gives back what [`Memory::allocate`] returned.
+    /// Frees memory of [`Memory::allocate`].
     pub fn free(&self, address: u64) {
         let range = write(&self.ranges).remove(&address);
         if let Some(Range { origin: Origin::Pool(origin), .. }) = range {
@@ -216,16 +216,16 @@ impl Memory {
         }
     }
 
-    /// Lets every GPU touch memory of the program; where they find it.
+    /// Makes memory of the program accessible to every GPU; returns its GPU address.
     ///
     /// # Errors
-    /// [`Failure::InvalidAddress`] where there is no memory; what the runtime says.
+    /// [`Failure::InvalidAddress`] where there is no memory; the runtime's.
     pub fn register(&self, address: u64, bytes: u64) -> Result<u64, Failure> {
         if !is_mapped(address, bytes) {
             return Err(Failure::InvalidAddress(address));
         }
         let mut place = std::ptr::null_mut();
-        // SAFETY: memory of the program that is there; a list of agents of that length.
+        // SAFETY: existing memory of the program; a list of agents of that length.
         let status = unsafe {
             (self.api.hsa_amd_memory_lock)(
                 pointer(address),
@@ -242,7 +242,7 @@ impl Memory {
         Ok(device)
     }
 
-    /// Ends that.
+    /// Ends [`Memory::register`].
     pub fn unregister(&self, address: u64) {
         let range = write(&self.ranges).remove(&address);
         if let Some(Range { origin: Origin::Registered, .. }) = range {
@@ -251,21 +251,22 @@ impl Memory {
         }
     }
 
-    /// Notes a variable of code that was loaded for a GPU.
+    /// Adds a variable of code that was loaded for a GPU.
     pub fn adopt(&self, device: usize, address: u64, bytes: u64) {
         let (side, origin) = (Side::Gpu(device), Origin::Code);
         write(&self.ranges).insert(address, Range { bytes, side, device: address, origin });
     }
 
-    /// Forgets it.
+    /// Removes it.
     pub fn forget(&self, address: u64) {
         write(&self.ranges).remove(&address);
     }
 
-    /// Whose `bytes` bytes at an address are, and where a GPU finds them.
+    /// The kind of memory of `bytes` at an address, and their GPU address.
     ///
     /// # Errors
-    /// [`Failure::InvalidAddress`] for what goes over the end of device memory, and for nothing's address.
+    /// [`Failure::InvalidAddress`] beyond the end of device memory, and for an address without
+    /// memory.
     pub fn side(&self, address: u64, bytes: u64) -> Result<(Side, u64), Failure> {
         let wrong = Failure::InvalidAddress(address);
         let end = address.checked_add(bytes).filter(|_| address >= PAGE).ok_or(wrong.clone())?;
@@ -277,13 +278,14 @@ impl Memory {
         match (offset < range.bytes.max(1), end <= at + range.bytes) {
             (false, _) => Ok((Side::Program, address)),
             (true, true) => Ok((range.side, range.device + offset)),
-            // A block of the program that is registered in part.
+            // A block of the program that is partly registered.
             (true, false) if range.side == Side::Host => Ok((Side::Program, address)),
             (true, false) => Err(wrong),
         }
     }
 
-    /// The row that a copy is, if the device can copy it by itself: memory that the GPU may touch, one end its own.
+    /// The copy as one row, if the device can copy it by itself: both ends accessible to the GPU,
+    /// one its own.
     pub fn row(&self, copy: &Copy) -> Option<Result<Row, Failure>> {
         let (to, from, bytes) = copy.linear()?;
         let side = |address| self.side(address, bytes as u64);
@@ -311,10 +313,10 @@ impl Memory {
         }
     }
 
-    /// Copies a row now.
+    /// Copies bytes now.
     ///
     /// # Errors
-    /// [`Failure::InvalidAddress`]; what the runtime says.
+    /// [`Failure::InvalidAddress`]; the runtime's.
     pub fn copy_bytes(&self, to: u64, from: u64, bytes: usize) -> Result<(), Failure> {
         if bytes == 0 {
             return Ok(());
@@ -326,7 +328,7 @@ impl Memory {
             }
         }
         if ends.iter().any(|side| matches!(side, Side::Gpu(_))) {
-            // SAFETY: device memory that is there, and host memory that is mapped.
+            // SAFETY: existing device memory, and mapped host memory.
             let status = unsafe { (self.api.hsa_memory_copy)(pointer(to), pointer(from), bytes) };
             return self.api.check("hsa_memory_copy", status);
         }
@@ -365,7 +367,7 @@ impl Memory {
         fill.rows().try_for_each(|to| self.fill_row(to, pattern, row))
     }
 
-    /// `bytes` bytes of a pattern that begins anew at every multiple of its value's size.
+    /// Fills `bytes` bytes with a pattern that repeats at every multiple of its value's size.
     fn fill_row(&self, to: u64, pattern: [u8; 4], bytes: usize) -> Result<(), Failure> {
         if bytes == 0 {
             return Ok(());
@@ -381,8 +383,9 @@ impl Memory {
             unsafe { std::ptr::copy_nonoverlapping(row.as_ptr(), pointer(to).cast(), bytes) };
             return Ok(());
         }
-        // The runtime fills words: what is before the first and behind the last is copied there. A value of two
-        // bytes begins at an even address, so that its halves are as in the pattern of a row; of four, at a word.
+        // The runtime fills words: bytes before the first and behind the last one are copied. A
+        // value of two bytes begins at an even address, so that its halves are as in the pattern of
+        // a row; of four, at a word.
         let head = (to.next_multiple_of(4) - to).min(bytes as u64) as usize;
         let words = (bytes - head) / 4;
         let tail = bytes - head - words * 4;
@@ -394,7 +397,7 @@ impl Memory {
         turned.rotate_left(head % 4);
         if words > 0 {
             let word = u32::from_le_bytes(turned);
-            // SAFETY: words of device memory that is there.
+            // SAFETY: words of existing device memory.
             let status =
                 unsafe { (self.api.hsa_amd_memory_fill)(pointer(to + head as u64), word, words) };
             self.api.check("hsa_amd_memory_fill", status)?;

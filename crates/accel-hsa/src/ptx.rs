@@ -22,17 +22,17 @@ use crate::describe;
 pub struct Translated {
     /// The code object.
     pub object: Vec<u8>,
-    /// Its kernels, with what is known of those that run.
+    /// Its kernels, with facts about those that run.
     pub kernels: Vec<(Kernel, Option<Facts>)>,
     /// Its variables by name, and whether they are constant.
     pub variables: Vec<(String, bool)>,
-    /// Of each kernel the variables of other modules that it names.
+    /// For each kernel, the variables of other modules that it uses.
     pub uses: Vec<Vec<String>>,
     /// Functions that kernels call, and that neither a module nor CUDA's device runtime defines.
     pub undefined: Vec<String>,
 }
 
-/// What each kernel of a module may come to.
+/// The functions that each kernel of a module may reach.
 fn reached(module: &Module) -> impl Iterator<Item = Vec<&Function>> {
     let entries = module.functions.iter().enumerate().filter(|(_, f)| f.entry && f.defined);
     let functions = |numbers: Vec<u32>| {
@@ -62,7 +62,7 @@ fn undefined(module: &Module) -> Vec<String> {
     all.into_iter().collect()
 }
 
-/// Bytes of a module's constant variables, which every kernel of it is said to use.
+/// Bytes of a module's constant variables, which count for every kernel.
 fn constant(module: &Module) -> u32 {
     let globals = module.globals.iter().filter(|g| g.space == Space::Const);
     let end = globals.fold(0u64, |end, g| {
@@ -71,10 +71,10 @@ fn constant(module: &Module) -> u32 {
     u32::try_from(end).unwrap_or(u32::MAX)
 }
 
-/// Translates for a GPU, `isa` as the runtime names it.
+/// Translates for a GPU; `isa` is the runtime's name for it.
 ///
 /// # Errors
-/// [`Failure::InvalidImage`] for what is not PTX, [`Failure::NoImage`] where it cannot be compiled.
+/// [`Failure::InvalidImage`] for invalid PTX, [`Failure::NoImage`] where it cannot be compiled.
 pub fn translate(image: &Image<'_>, isa: &str) -> Result<Translated, Failure> {
     let fused = image.optimised && texts::fuses();
     let module = texts::module(image.parts, fused);
@@ -93,12 +93,12 @@ pub fn translate(image: &Image<'_>, isa: &str) -> Result<Translated, Failure> {
     Ok(Translated { object, kernels, variables, uses, undefined })
 }
 
-/// Where code is kept from run to run.
+/// The cache of code between runs.
 fn cache() -> Option<Cache> {
     cushim_accel::cache::folder().map(|folder| Cache::at(&folder))
 }
 
-/// The compiler, looked for once.
+/// The compiler, searched for once.
 fn compiler(cache: Option<&Cache>) -> Result<&'static Compiler, Failure> {
     static COMPILER: OnceLock<Result<Compiler, String>> = OnceLock::new();
     let found = COMPILER.get_or_init(|| Compiler::find(cache).map_err(|why| why.to_string()));
@@ -133,7 +133,7 @@ fn describe(
         static_shared: facts.map_or(0, |facts| facts.static_shared_bytes),
         local: f.local_size,
         constant: constant(module),
-        // Blocks up to the most threads are compiled for, so that registers never are what limits them.
+        // Kernels are compiled for blocks up to the most threads, so registers never limit them.
         registers: 32,
         max_threads: facts.map_or(describe::MAX_THREADS, most_threads),
         required_threads: f.shape("reqntid"),
@@ -145,7 +145,7 @@ fn describe(
     }
 }
 
-/// Threads of a block at most: in half waves, half the lanes of a workgroup do nothing.
+/// The most threads of a block: in half waves, half the lanes of a workgroup are idle.
 pub fn most_threads(facts: &Facts) -> u32 {
     match facts.lanes.contains(&Lanes::Full) {
         true => facts.max_threads.min(describe::MAX_THREADS),
@@ -153,8 +153,8 @@ pub fn most_threads(facts: &Facts) -> u32 {
     }
 }
 
-/// A launch's arguments as a translated kernel finds them, and the work-items of a block; `None` where no layout has
-/// room for such a block.
+/// A launch's arguments for a translated kernel, and the work-items of a block; `None` where no
+/// layout has room for such a block.
 pub fn arguments(facts: &Facts, dispatch: &Dispatch, beside: &Beside) -> Option<(Vec<u8>, u32)> {
     let Dispatch { grid, block, .. } = *dispatch;
     let threads = block.iter().try_fold(1_u32, |all, side| all.checked_mul(*side))?;

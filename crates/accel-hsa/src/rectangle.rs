@@ -10,7 +10,7 @@ use crate::memory::{Memory, Side};
 
 /// Rows and planes of bytes.
 pub struct Rectangle {
-    /// Where it is written and read, and its distances.
+    /// Destination and source, with their pitches.
     pub ends: [Pitched; 2],
     /// Bytes of a row, rows, planes.
     pub range: Dim3,
@@ -20,11 +20,11 @@ pub struct Rectangle {
     pub direction: u32,
 }
 
-/// What addresses and distances have to be multiples of.
+/// The unit of addresses and pitches.
 const ALIGN: u64 = 4;
 
 impl Rectangle {
-    /// The rectangle that a copy is; `None` where the host has to do it, or to say what is wrong with it.
+    /// A copy as a rectangle; `None` where the host must copy it, or report what is wrong with it.
     pub fn of(memory: &Memory, copy: &Copy) -> Option<Rectangle> {
         let size = [copy.width, copy.height, copy.depth].map(|n| n as u64);
         if size.contains(&0) {
@@ -33,14 +33,14 @@ impl Rectangle {
         let [width, height, depth] = size;
         let end = |address: u64, which: usize| {
             let [row, plane] = [copy.row, copy.plane].map(|of| of.get(which).map(|n| *n as u64));
-            // Planes of a copy that has one may be given no distance.
+            // A copy of one plane may have no plane pitch.
             let (row, plane) = (row?, if depth > 1 { plane? } else { row?.checked_mul(height)? });
             let bytes =
                 (depth - 1).checked_mul(plane)?.checked_add((height - 1).checked_mul(row)?)?;
             let bytes = bytes.checked_add(width)?;
             let (side, base) = memory.side(address, bytes).ok()?;
             let aligned = [base, row, plane].iter().all(|n| n.is_multiple_of(ALIGN));
-            // Planes that lie in each other are no rectangle to an engine.
+            // Engines cannot copy overlapping planes.
             let apart = row >= width && plane >= row.checked_mul(height)?;
             let known = side != Side::Program && aligned && apart;
             known.then_some((Pitched { base, pitch: row, slice: plane }, side, base + bytes))

@@ -21,9 +21,10 @@ use crate::heap::Heap;
 use crate::memory::Memory;
 use crate::wire;
 
-/// Rings of a device and priority at most: more streams share them. HIP's runtime has as many by default.
+/// The most rings of a device and priority: more streams share them. HIP's runtime has as many by
+/// default.
 const MOST: usize = 4;
-/// Packets of a ring, where the device has room for so many.
+/// Packets of a ring, where the device has room for them.
 const SIZE: u32 = 4096;
 /// The smallest that is tried.
 const LEAST: u32 = 64;
@@ -32,32 +33,32 @@ const LEAST: u32 = 64;
 pub struct Ring {
     api: Api,
     agent: Agent,
-    /// Of a wave.
+    /// Lanes of a wave.
     lanes: u32,
     queue: *mut Queue,
-    /// What the runtime's callback is given: in one place as long as the queue is there.
+    /// The data of the runtime's callback: at a fixed address as long as the queue exists.
     notice: Box<Notice>,
-    /// The answers to its kernels.
+    /// The service for its kernels' host calls.
     calls: OnceLock<Result<Calls, Failure>>,
     home: Home,
 }
 
-/// What rings of a device need of it.
+/// What a device's rings need.
 #[derive(Clone)]
 pub struct Home {
     /// Its number.
     pub device: usize,
     /// All memory.
     pub memory: Arc<Memory>,
-    /// What `malloc` gives kernels.
+    /// The heap of kernels' `malloc`.
     pub heap: Arc<Heap>,
 }
 
-// SAFETY: the queue is the runtime's, whose functions take it on any thread; its slots are written with the list of
-// `Notice` locked.
+// SAFETY: the runtime's functions accept its queue on any thread; its slots
+// are written with the list of `Notice` locked.
 unsafe impl Send for Ring {}
-// SAFETY: the queue is the runtime's, whose functions take it on any thread; its slots are written with the list of
-// `Notice` locked.
+// SAFETY: the runtime's functions accept its queue on any thread; its slots
+// are written with the list of `Notice` locked.
 unsafe impl Sync for Ring {}
 
 struct Notice {
@@ -70,7 +71,7 @@ struct Notice {
 /// Why a packet was not taken.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// The ring is full: later it is not.
+    /// The ring is full for now.
     Full,
     /// The queue has failed.
     Failed(Failure),
@@ -82,12 +83,12 @@ impl From<Failure> for Refused {
     }
 }
 
-/// Called by a thread of the runtime's when a queue has stopped.
+/// The runtime calls it on its own thread when a queue has stopped.
 unsafe extern "C" fn on_error(status: Status, _queue: *mut Queue, data: *mut c_void) {
     if status == SUCCESS {
         return;
     }
-    // SAFETY: the notice of this queue, which is there until the queue is destroyed.
+    // SAFETY: the notice of this queue, which lives until the queue is destroyed.
     let notice = unsafe { &*data.cast::<Notice>() };
     caught(|| {
         let asserted = notice.asserted.load(Ordering::Acquire);
@@ -131,19 +132,19 @@ impl Ring {
         let status = unsafe { (api.hsa_amd_profiling_set_profiler_enabled)(queue, 1) };
         api.check("hsa_amd_profiling_set_profiler_enabled", status)?;
         if urgent {
-            // SAFETY: the queue was made above, and nobody destroys it before the ring is dropped.
+            // SAFETY: the queue was made above, and is only destroyed when the ring is dropped.
             let status = unsafe { (api.hsa_amd_queue_set_priority)(queue, PRIORITY_HIGH) };
             api.check("hsa_amd_queue_set_priority", status)?;
         }
         Ok(ring)
     }
 
-    /// Its address, which kernels may ask for.
+    /// Its address, for kernels that need it.
     pub fn address(&self) -> u64 {
         self.queue.expose_provenance() as u64
     }
 
-    /// Who answers its kernels; made when the first of them is launched.
+    /// The service for its kernels' host calls; made when the first such kernel is launched.
     ///
     /// # Errors
     /// What the runtime says.
@@ -154,12 +155,12 @@ impl Ring {
         self.calls.get_or_init(make).as_ref().map_err(Clone::clone)
     }
 
-    /// What is under way in it.
+    /// The work under way in it.
     pub fn flights(&self) -> &Flights {
         &self.notice.flights
     }
 
-    /// Submits work behind the end of everything that `waits` names: a dispatch, or nothing but that.
+    /// Submits a dispatch, or only a barrier, behind all signals in `waits`.
     ///
     /// # Errors
     /// The ring is full, or has failed.
@@ -184,9 +185,9 @@ impl Ring {
         self.notice.flights.add(flight, || self.write(&packets))
     }
 
-    /// Writes packets; the caller is the only one.
+    /// Writes packets; only one thread may call it at a time.
     fn write(&self, packets: &[Packet]) -> Result<(), Refused> {
-        // SAFETY: the queue is there as long as this, and nobody else writes to it.
+        // SAFETY: the queue lives as long as this, and no other thread writes to it.
         unsafe {
             let (base, size) = ((*self.queue).base, u64::from((*self.queue).size));
             let first = (self.api.hsa_queue_load_write_index_relaxed)(self.queue);
@@ -220,7 +221,7 @@ impl Ring {
 
 impl Drop for Ring {
     fn drop(&mut self) {
-        // SAFETY: nobody has it any more; its callback is not called after this.
+        // SAFETY: it is no longer used; its callback is not called after this.
         let _ = unsafe { (self.api.hsa_queue_destroy)(self.queue) };
     }
 }
@@ -239,7 +240,7 @@ impl Rings {
         Rings { api, gpu, home, classes: Mutex::default() }
     }
 
-    /// A ring for a new stream: one that no stream has, a new one, or the one that fewest streams have.
+    /// A ring for a new stream: an unused one, a new one, or the one that the fewest streams share.
     ///
     /// # Errors
     /// What the runtime says.
@@ -250,7 +251,7 @@ impl Rings {
         rings.retain(|ring| ring.flights().failed().is_none());
         let idlest = rings.iter().min_by_key(|ring| Arc::strong_count(ring)).cloned();
         match idlest {
-            // Counted here, and by the list.
+            // One reference is here, and one in the list.
             Some(ring) if Arc::strong_count(&ring) == 2 || rings.len() >= MOST => Ok(ring),
             other => match Ring::new(self.api, &self.gpu, &self.home, urgent) {
                 Ok(ring) => {
@@ -258,13 +259,13 @@ impl Rings {
                     rings.push(ring.clone());
                     Ok(ring)
                 }
-                // Fewer than the most are there: the device has no more.
+                // The device has fewer rings than the maximum.
                 Err(why) => other.ok_or(why),
             },
         }
     }
 
-    /// All that are there.
+    /// All rings.
     pub fn all(&self) -> Vec<Arc<Ring>> {
         lock(&self.classes).iter().flatten().cloned().collect()
     }

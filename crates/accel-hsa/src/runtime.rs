@@ -22,7 +22,7 @@ use crate::memory::Memory;
 use crate::ring::{Home, Rings};
 use crate::signals::Signals;
 
-/// The runtime and what is made of it.
+/// The runtime and its objects.
 pub struct Core {
     /// Its functions.
     pub api: Api,
@@ -36,41 +36,41 @@ pub struct Core {
     pub memory: Arc<Memory>,
     /// Ticks of the system's clock in a second.
     frequency: u64,
-    /// Ended when everything before it is gone.
+    /// Shut down after all fields above are dropped.
     _started: Started,
 }
 
-/// A GPU and what is under way there.
+/// A GPU and its work.
 pub struct Device {
-    /// What it is.
+    /// Its properties.
     pub gpu: Gpu,
     /// Its queues.
     pub rings: Rings,
-    /// Copies that its streams have asked for.
+    /// Copies of its streams under way.
     pub copies: Flights,
-    /// What `malloc` gives its kernels.
+    /// The heap of its kernels' `malloc`.
     pub heap: Arc<Heap>,
-    /// Bytes of a thread's stack at least, where the compiler does not know how deep it is.
+    /// The least bytes of a thread's stack, where the compiler does not know its depth.
     pub stack: AtomicU32,
     /// Cooperative launches.
     pub cooperative: Cooperative,
 }
 
-/// Those who hear of memory faults: the runtime's handler cannot be taken back.
+/// The receivers of memory faults: the runtime's handler cannot be removed.
 static HEARING: Mutex<Vec<Weak<Core>>> = Mutex::new(Vec::new());
 
 impl Core {
     /// Starts the runtime.
     ///
     /// # Errors
-    /// What it says, and to which call.
+    /// The runtime's, and the call that failed.
     pub fn start(api: Api) -> Result<Arc<Core>, Failure> {
         // SAFETY: it may be called at any time, and counts. Its threads run no signal handler of the program.
         let status = masked(|| unsafe { (api.hsa_init)() });
         api.check("hsa_init", status)?;
         let started = Started(api);
         let (gpus, host) = agents::find(&api)?;
-        // SAFETY: no arguments but a flag.
+        // SAFETY: the only argument is a flag.
         let status = unsafe { (api.hsa_amd_profiling_async_copy_enable)(true) };
         api.check("hsa_amd_profiling_async_copy_enable", status)?;
         let frequency: u64 = system(&api, system::TIMESTAMP_FREQUENCY)?;
@@ -105,7 +105,7 @@ impl Core {
         // SAFETY: the handler needs no data and is there for ever.
         let status =
             unsafe { (api.hsa_amd_register_system_event_handler)(on_event, std::ptr::null_mut()) };
-        // The runtime takes one handler of the same kind once.
+        // The runtime accepts a handler only once.
         if status != ERROR {
             api.check("hsa_amd_register_system_event_handler", status)?;
         }
@@ -115,7 +115,7 @@ impl Core {
     /// A device.
     ///
     /// # Errors
-    /// There is none of this number.
+    /// No device has this number.
     pub fn device(&self, number: usize) -> Result<&Device, Failure> {
         let none = || Failure::Device(format!("there is no GPU {number}"));
         self.devices.get(number).ok_or_else(none)
@@ -147,12 +147,12 @@ impl Drop for Core {
 
 impl Drop for Started {
     fn drop(&mut self) {
-        // SAFETY: as often as it was started, when nothing of it is in use.
+        // SAFETY: called as often as it was started, when nothing of it is in use.
         let _ = unsafe { (self.0.hsa_shut_down)() };
     }
 }
 
-/// Called by a thread of the runtime's.
+/// The runtime calls it on its own thread.
 unsafe extern "C" fn on_event(event: *const Event, _: *mut c_void) -> Status {
     // SAFETY: null, or an event of the runtime's.
     let Some(event) = (unsafe { event.as_ref() }) else { return ERROR };
@@ -162,7 +162,8 @@ unsafe extern "C" fn on_event(event: *const Event, _: *mut c_void) -> Status {
     caught(|| if heard(event) { SUCCESS } else { ERROR })
 }
 
-/// Ends what is under way on the GPU of a memory fault. Otherwise the runtime says what happened, and ends the process.
+/// Ends the work on the GPU with a memory fault. Otherwise the runtime reports it and ends the
+/// process.
 fn heard(event: &Event) -> bool {
     let all: Vec<_> = lock(&HEARING).iter().filter_map(Weak::upgrade).collect();
     let mut known = false;
@@ -176,7 +177,7 @@ fn heard(event: &Event) -> bool {
 }
 
 impl Device {
-    /// Everything under way has ended by a memory fault: the runtime says of no queue that it was that one.
+    /// A memory fault has ended all work: the runtime does not report the queue that caused it.
     fn fail(&self, address: u64, reasons: u32) {
         for ring in self.rings.all() {
             ring.flights().fail(|what| fault::of_memory(address, reasons, what));
@@ -201,7 +202,7 @@ pub fn version(api: &Api) -> Result<(u16, u16), Failure> {
     Ok((system(api, system::VERSION_MAJOR)? as u16, system(api, system::VERSION_MINOR)? as u16))
 }
 
-/// With every signal blocked, which threads that are made in it inherit.
+/// Runs `work` with all signals blocked, which its new threads inherit.
 fn masked<T>(work: impl FnOnce() -> T) -> T {
     // SAFETY: both sets are written before they are read; the mask of this thread is put back.
     unsafe {

@@ -17,7 +17,7 @@ pub struct Signals {
     free: Mutex<Vec<Sig>>,
 }
 
-/// One that is in use; given back when the last that may wait for it has dropped it.
+/// A signal in use; freed when the last owner drops it.
 pub struct Native {
     /// The runtime's handle.
     pub sig: Sig,
@@ -33,7 +33,7 @@ impl Signals {
     /// A signal at 1.
     ///
     /// # Errors
-    /// What the runtime says.
+    /// The runtime's.
     pub fn take(self: &Arc<Signals>) -> Result<Arc<Native>, Failure> {
         let sig = match lock(&self.free).pop() {
             Some(sig) => {
@@ -43,7 +43,7 @@ impl Signals {
             }
             None => {
                 let mut sig = Sig(0);
-                // SAFETY: a place for a handle; no list of those who wait.
+                // SAFETY: a place for a handle; no list of consumers.
                 let status =
                     unsafe { (self.api.hsa_signal_create)(1, 0, std::ptr::null(), &raw mut sig) };
                 self.api.check("hsa_signal_create", status)?;
@@ -57,20 +57,20 @@ impl Signals {
 impl Native {
     /// The value now.
     pub fn value(&self) -> i64 {
-        // SAFETY: a signal that is there.
+        // SAFETY: an existing signal.
         unsafe { (self.home.api.hsa_signal_load_scacquire)(self.sig) }
     }
 
-    /// Ends it, whoever was to.
+    /// Completes it, whoever should have.
     pub fn end(&self) {
-        // SAFETY: a signal that is there.
+        // SAFETY: an existing signal.
         unsafe { (self.home.api.hsa_signal_store_screlease)(self.sig, 0) };
     }
 
-    /// Waits for the end; the value then, negative where a copy has failed.
+    /// Waits for the end; returns the value, negative where a copy has failed.
     pub fn wait(&self) -> i64 {
         loop {
-            // SAFETY: a signal that is there. The runtime may come back early.
+            // SAFETY: an existing signal. The runtime may return early.
             let value = unsafe {
                 (self.home.api.hsa_signal_wait_scacquire)(self.sig, LESS, 1, u64::MAX, BLOCKED)
             };
@@ -91,7 +91,7 @@ impl Drop for Signals {
     fn drop(&mut self) {
         let free = std::mem::take(&mut *lock(&self.free));
         for sig in free {
-            // SAFETY: a signal that nobody has.
+            // SAFETY: an unused signal.
             let _ = unsafe { (self.api.hsa_signal_destroy)(sig) };
         }
     }

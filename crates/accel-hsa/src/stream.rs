@@ -20,12 +20,12 @@ use crate::launch::{Last, Launched, Place};
 use crate::ring::Ring;
 use crate::runtime::Core;
 
-/// Bytes of host's work that is done by the thread that submits it, where nothing is before it: handing it to another
-/// takes longer, and CUDA's own fills of this size are over when the next call is made.
+/// Bytes up to which the submitting thread does the host's work itself, where nothing is before it:
+/// another thread would take longer, and CUDA's own fills of this size are over at the next call.
 const SHORT: usize = 64 << 10;
 /// Rows of such work.
 const FEW: usize = 16;
-/// Between two looks at a ring that is full.
+/// Time between two attempts at a full ring.
 const PAUSE: Duration = Duration::from_micros(50);
 
 /// A queue.
@@ -43,16 +43,16 @@ struct Shared {
 
 #[derive(Default)]
 struct List {
-    /// First what the device has, then what is held back.
+    /// First the device's packets, then those held back.
     entries: VecDeque<Entry>,
-    /// How many are held back, with the one that the host is at.
+    /// How many are held back, including the one that the host works on.
     held: usize,
     last: Last,
-    /// Somebody is at the first entry.
+    /// A thread handles the first entry.
     busy: bool,
     started: bool,
     asleep: bool,
-    /// Nobody can submit any more.
+    /// No more packets can be submitted.
     closed: bool,
 }
 
@@ -121,8 +121,8 @@ impl Help for Shared {
     fn help(&self, until: &Signal) {
         while !until.is_done() {
             let list = lock(&self.list);
-            // Whatever is the first now comes before what is waited for, or is it; once that has ended, the next
-            // may wait for what only this thread does.
+            // The first entry is before what is waited for, or is it; after it has ended, the next
+            // one may wait for work that only this thread does.
             let open = match list.entries.front() {
                 Some(Entry::Held(packet)) => !packet.waits.iter().all(Signal::is_done),
                 Some(_) => false,
@@ -159,7 +159,7 @@ fn start(shared: &Arc<Shared>) -> bool {
 }
 
 impl Shared {
-    /// Whether work is the host's, and short.
+    /// Whether work is for the host, and short.
     fn is_short(&self, work: &Work) -> bool {
         match work {
             Work::Fill(fill) => {
@@ -176,7 +176,7 @@ impl Shared {
         }
     }
 
-    /// Does the host's work on this thread; what is submitted meanwhile is held back behind it.
+    /// Does the host's work on this thread; packets submitted meanwhile are held back behind it.
     fn at_once(&self, packet: Packet, mut list: MutexGuard<'_, List>) {
         list.busy = true;
         list.held += 1;
@@ -191,7 +191,7 @@ impl Shared {
         }
     }
 
-    /// Gives a packet to the device; gives it back where that is the host's.
+    /// Submits a packet to the device; returns it where the host must do it.
     fn launch(&self, packet: Packet, list: &mut List) -> Result<Entry, Packet> {
         let Ok(device) = self.core.device(self.device) else { return Err(packet) };
         let place = Place { core: &self.core, device, ring: &self.ring };
@@ -202,7 +202,7 @@ impl Shared {
         }
     }
 
-    /// Gives the device what was held back and may go now.
+    /// Submits held back packets that may go now.
     fn advance(&self, list: &mut List) {
         let held = |entry: &Entry| matches!(entry, Entry::Held(_));
         while let Some(at) = list.entries.iter().position(held) {
@@ -217,7 +217,7 @@ impl Shared {
         }
     }
 
-    /// Sees the first entry to its end.
+    /// Handles the first entry to its end.
     fn step<'a>(&'a self, mut list: MutexGuard<'a, List>) -> MutexGuard<'a, List> {
         list.busy = true;
         let mut list = match list.entries.front() {
@@ -225,7 +225,7 @@ impl Shared {
                 let flight = flight.clone();
                 drop(list);
                 let failure = flight.wait();
-                // What was ended without the device has none.
+                // Work that ended without the device has no times.
                 let times = if failure.is_none() { self.times(&flight) } else { None };
                 self.forget(&flight);
                 drop(flight);
@@ -253,8 +253,8 @@ impl Shared {
         list
     }
 
-    /// Takes the first entry, which has ended, and completes its signal. What it held is free before anybody learns
-    /// of the end.
+    /// Removes the first entry, which has ended, and completes its signal. Its resources are freed
+    /// before.
     fn leave(&self, times: Option<(u64, u64)>, failure: Option<Failure>) -> MutexGuard<'_, List> {
         let entry = lock(&self.list).entries.pop_front();
         if let Some(Entry::Flying(_, done) | Entry::Over(_, done)) = entry {
@@ -263,7 +263,8 @@ impl Shared {
         lock(&self.list)
     }
 
-    /// What was held back and is the first now: waits for what it waits for, then gives it to the device or does it here.
+    /// Handles a held back packet that is the first now: waits for its signals, then submits it to
+    /// the device or does it here.
     fn host(&self, mut packet: Packet) -> MutexGuard<'_, List> {
         for signal in std::mem::take(&mut packet.waits) {
             signal.wait();
@@ -300,7 +301,7 @@ impl Shared {
         }
     }
 
-    /// Does on this thread what the device cannot.
+    /// Does work on this thread that the device cannot.
     fn run(&self, packet: Packet) {
         let begin = self.core.now();
         let memory = &self.core.memory;
@@ -318,7 +319,7 @@ impl Shared {
         self.complete(&packet.done, times, failure.err());
     }
 
-    /// When the device worked on it; `None` where it does not say, or says what cannot be.
+    /// When the device worked on it; `None` where the times are missing or impossible.
     fn times(&self, flight: &Flight) -> Option<(u64, u64)> {
         let ticks = match flight.what {
             What::Copy => {

@@ -11,20 +11,20 @@ use cushim_translate::abi::{EXTERNAL, Facts, MANAGED, TABLE};
 
 use crate::memory::Memory;
 
-/// What the symbols of loaded code come to.
+/// The symbols of loaded code, sorted.
 #[derive(Default)]
 pub struct Linked {
     /// Variables as the program knows them.
     pub variables: Vec<Variable>,
-    /// Memory of managed variables, to be given back with the code.
+    /// Memory of managed variables, freed with the code.
     pub taken: Taken,
-    /// What the code says of its kernels, if it was translated.
+    /// The facts about its kernels in the code, if it was translated.
     pub facts: Option<Vec<Facts>>,
-    /// Variables that nobody defines.
+    /// Undefined variables.
     pub missing: Vec<String>,
 }
 
-/// Memory of managed variables, given back when this is dropped.
+/// Memory of managed variables, freed when this is dropped.
 #[derive(Default)]
 pub struct Taken(Vec<(Arc<Memory>, u64)>);
 
@@ -36,10 +36,10 @@ impl Drop for Taken {
     }
 }
 
-/// Sorts the symbols of loaded code, and tells it where variables lie.
+/// Sorts the symbols of loaded code, and writes the addresses of variables into it.
 ///
 /// # Errors
-/// [`Failure::InvalidImage`] for a table that is not understood; what the runtime says.
+/// [`Failure::InvalidImage`] for a table that is not understood; the runtime's.
 pub fn link(
     memory: &Arc<Memory>,
     device: usize,
@@ -77,7 +77,8 @@ fn table(memory: &Memory, symbol: &Variable) -> Result<Vec<Facts>, Failure> {
     })
 }
 
-/// Where a managed variable lies: what is there of the same library's code, or new memory with the initial value.
+/// The address of a managed variable: that of the same library's code, or new memory with the
+/// initial value.
 fn manage(
     memory: &Arc<Memory>,
     device: usize,

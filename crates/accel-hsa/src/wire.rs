@@ -16,7 +16,7 @@ const THREE: u32 = 3 << 16;
 /// Signals that one barrier waits for.
 pub const DEPENDENCIES: usize = 5;
 
-/// A launch as the packet has it.
+/// The contents of a launch's packet.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Shape {
     /// Blocks.
@@ -33,7 +33,7 @@ pub struct Shape {
     pub kernarg: u64,
 }
 
-/// The packet of a launch. The first word is to be written last.
+/// The packet of a launch. Its first word must be written last.
 pub fn dispatch(shape: &Shape, done: Sig) -> Packet {
     let [x, y, z] = shape.items;
     let [w, h, d] = [0, 1, 2].map(|n| at(shape.grid, n).wrapping_mul(at(shape.items, n)));
@@ -78,8 +78,8 @@ fn at(of: [u32; 3], n: usize) -> u32 {
     of.get(n).copied().unwrap_or(1)
 }
 
-/// Fills in what a kernel is given beside its parameters, by the metadata's names. Arguments that this runtime has
-/// nothing for (buffers of printf and malloc) stay 0, as HIP's runtime leaves them where it has none.
+/// Fills in a kernel's hidden arguments, by the metadata's names. Arguments without a value here
+/// (buffers of printf and malloc) stay 0, as in HIP's runtime without such buffers.
 pub fn hide(kernarg: &mut [u8], arguments: &[Argument], shape: &Shape, dynamic: u32, queue: u64) {
     for argument in arguments.iter().filter(|argument| argument.is_hidden()) {
         let kind = argument.kind.as_str();
@@ -165,7 +165,7 @@ mod tests {
             argument(24, 8, "hidden_queue_ptr"),
             argument(32, 4, "hidden_dynamic_lds_size"),
             argument(40, 8, "hidden_hostcall_buffer"),
-            // Behind the segment: the metadata are wrong, and nothing is written.
+            // Beyond the segment: the metadata are wrong, and nothing is written.
             argument(60, 8, "hidden_queue_ptr"),
         ];
         let shape = Shape { grid: [7, 8, 9], items: [10, 11, 12], ..Shape::default() };

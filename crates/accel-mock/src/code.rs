@@ -27,7 +27,7 @@ type Function = Arc<dyn Fn(&MockLaunch<'_>) -> Result<(), Failure> + Send + Sync
 
 static FUNCTIONS: LazyLock<RwLock<HashMap<String, Function>>> = LazyLock::new(RwLock::default);
 
-/// Makes `function` what a kernel of this name runs, once for the whole grid.
+/// Sets the function that a kernel of this name runs, once for the whole grid.
 pub fn define(
     name: &str,
     function: impl Fn(&MockLaunch<'_>) -> Result<(), Failure> + Send + Sync + 'static,
@@ -35,7 +35,7 @@ pub fn define(
     write(&FUNCTIONS).insert(name.to_owned(), Arc::new(function));
 }
 
-/// What a kernel's function sees.
+/// The arguments of a kernel's function.
 pub struct MockLaunch<'a> {
     memory: &'a Memory,
     kernel: &'a Kernel,
@@ -57,7 +57,7 @@ impl MockLaunch<'_> {
     /// Argument `index`, 8 bytes.
     ///
     /// # Errors
-    /// There is none.
+    /// It has no such argument.
     pub fn u64(&self, index: usize) -> Result<u64, Failure> {
         Ok(u64::from_le_bytes(self.word(self.offset(index))?))
     }
@@ -65,7 +65,7 @@ impl MockLaunch<'_> {
     /// Argument `index`, 4 bytes.
     ///
     /// # Errors
-    /// There is none.
+    /// It has no such argument.
     pub fn u32(&self, index: usize) -> Result<u32, Failure> {
         Ok(u32::from_le_bytes(self.word(self.offset(index))?))
     }

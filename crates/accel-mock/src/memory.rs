@@ -10,9 +10,9 @@ use std::sync::Mutex;
 use cushim_accel::locks::lock;
 use cushim_accel::{Copy, Failure, Fill, MemoryKind};
 
-/// Where device memory begins: no address of a process on x86-64.
+/// Begin of device memory: not an address of a process on x86-64.
 const BASE: u64 = 1 << 52;
-/// From device to device.
+/// Distance from device to device.
 const DEVICE: u64 = 1 << 44;
 /// Free addresses behind every allocation.
 const GAP: u64 = 4096;
@@ -44,7 +44,7 @@ struct Block {
     layout: Layout,
 }
 
-// SAFETY: the place is given back by nobody else.
+// SAFETY: the place is only freed here.
 unsafe impl Send for Block {}
 
 impl Drop for Block {
@@ -105,11 +105,11 @@ impl Memory {
         }
     }
 
-    /// Where `bytes` at an address really are.
+    /// The real address of `bytes`.
     pub(super) fn at(&self, address: u64, bytes: usize) -> Result<*mut u8, Failure> {
         let wrong = Failure::InvalidAddress(address);
         if address < BASE {
-            // Nothing of the program's own lies in the first page.
+            // The program has no memory in the first page.
             return if address < 4096 {
                 Err(wrong)
             } else {
@@ -134,7 +134,7 @@ impl Memory {
         }
         for (to, from) in copy.rows() {
             let (to, from) = (self.at(to, copy.width)?, self.at(from, copy.width)?);
-            // SAFETY: both are `width` bytes of memory, as far as host addresses are the caller's word.
+            // SAFETY: both are `width` bytes of memory; the caller vouches for host addresses.
             unsafe { std::ptr::copy(from, to, copy.width) };
         }
         Ok(())

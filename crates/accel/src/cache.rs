@@ -5,9 +5,9 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// The folder, if there shall be one and the environment is the user's own.
+/// The folder, if the cache is on and the environment is the user's own.
 pub fn folder() -> Option<PathBuf> {
-    // SAFETY: asks for a number. Where it is not 0, the environment is of somebody with fewer rights.
+    // SAFETY: reads a number. If it is not 0, the environment comes from a user with fewer rights.
     if unsafe { libc::getauxval(libc::AT_SECURE) } != 0 {
         return None;
     }
@@ -24,7 +24,7 @@ fn meant(get: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     if off {
         return None;
     }
-    // The XDG Base Directory Specification: a path that is not absolute does not count.
+    // XDG Base Directory Specification: relative paths are ignored.
     let absolute = |name| get(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let asked = get("CUSHIM_CACHE_DIR").map(PathBuf::from);
     asked

@@ -6,12 +6,12 @@ use std::sync::OnceLock;
 
 static NUMBER: OnceLock<fn() -> u64> = OnceLock::new();
 
-/// Who is asked from now on; the first one stays.
+/// Sets the source of the numbers; only the first call counts.
 pub fn number_with(number: fn() -> u64) {
     let _ = NUMBER.set(number);
 }
 
-/// The number of the call that this thread is in; 0 where nobody records it.
+/// The number of the call that this thread is in; 0 where it is not recorded.
 #[inline]
 pub fn number() -> u64 {
     NUMBER.get().map_or(0, |number| number())

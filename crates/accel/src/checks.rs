@@ -12,44 +12,44 @@ pub type Trail = Arc<Stack>;
 /// A thread's stack.
 #[derive(Debug)]
 pub struct Stack {
-    /// All of it.
+    /// The native stack.
     pub native: Backtrace,
-    /// Of a program in Python, what Python says of it.
+    /// For a program in Python, the stack as Python reports it.
     pub python: Option<String>,
 }
 
-/// Hears of calls.
+/// A checker, which is told of calls.
 pub trait Checks: Send + Sync {
-    /// Where the program calls from; `None` where nobody wants to know.
+    /// The stack that calls; `None` where it is not needed.
     fn here(&self) -> Option<Trail>;
     /// A call of this thread fails with an error, which has a name.
     fn failed(&self, error: i32, name: &str);
-    /// This thread asks for its last error, or for name or text of one.
+    /// This thread reads its last error, or the name or text of one.
     fn looked(&self);
-    /// A copy or a set is refused: of `bytes` from `address` on, not all are in the allocation that begins there.
+    /// A copy or a memory set is refused: not all `bytes` from `address` on lie in one allocation.
     fn beyond(&self, address: u64, bytes: u64);
-    /// What is to be freed is no allocation's first address.
+    /// The address to free is not the first one of an allocation.
     fn not_freed(&self, address: u64);
-    /// An allocation goes with its context: the program has not freed it.
+    /// An allocation ends with its context: the program has not freed it.
     fn abandoned(&self, address: u64);
-    /// Memory is written in a way that is not told otherwise, or counts as written from now on.
+    /// Memory is written without another report, or counts as written from now on.
     fn written(&self, address: u64, bytes: u64);
-    /// The program frees an allocation that goes when a stream gets there.
+    /// The program frees an allocation in stream order.
     fn freed_later(&self, address: u64);
-    /// Whether each allocation is to have memory of its own, that nothing had before it for a while.
+    /// Whether each allocation must have its own memory, not recently freed.
     fn keeps_apart(&self) -> bool;
-    /// The process ends in order.
+    /// The process ends normally.
     fn end(&self);
 }
 
 static CHECKS: OnceLock<Arc<dyn Checks>> = OnceLock::new();
 
-/// Who hears of calls from now on; the first one stays.
+/// Sets the checker; only the first call counts.
 pub fn check_with(checks: Arc<dyn Checks>) {
     let _ = CHECKS.set(checks);
 }
 
-/// Who hears of calls, if the program is checked.
+/// The checker, if the program is checked.
 #[inline]
 pub fn checks() -> Option<&'static dyn Checks> {
     CHECKS.get().map(|checks| &**checks)

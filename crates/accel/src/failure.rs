@@ -9,25 +9,25 @@ use std::fmt;
 pub enum Failure {
     /// No memory of that size.
     OutOfMemory,
-    /// An address that nothing is at.
+    /// An address without memory.
     InvalidAddress(u64),
     /// The code cannot be used on this device.
     NoImage(String),
     /// The code is damaged or not understood.
     InvalidImage(String),
-    /// What the accelerator does not do; the text names it.
+    /// Not supported by the accelerator; the text says what.
     NotSupported(String),
-    /// A kernel touched what is not its own (700).
+    /// A kernel accessed memory that it may not (700).
     IllegalAddress(String),
-    /// A kernel touched memory misaligned (716).
+    /// A misaligned access of a kernel (716).
     Misaligned(String),
     /// A failed `assert` (710).
     Assert(String),
     /// An instruction with operands that it must not have (715).
     IllegalInstruction(String),
-    /// Any other end of a kernel before its end: trap, bad instruction (719).
+    /// Any other abnormal end of a kernel: trap, bad instruction (719).
     Launch(String),
-    /// What the device's own software refused, for which CUDA has no name (999).
+    /// Refused by the device's own software, with an error that CUDA has no name for (999).
     Device(String),
 }
 

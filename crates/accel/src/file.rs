@@ -6,21 +6,21 @@
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
-/// What every file of ours is called, followed by what [`create`] was told and a number.
+/// The beginning of every file's name, followed by the purpose given to [`create`] and a number.
 const PREFIX: &str = "cushim-";
-/// How the kernel shows such a file where it tells what a descriptor is.
+/// How the kernel shows such a file in the link of a descriptor.
 const SHOWN: [&str; 2] = ["/memfd:", " (deleted)"];
-/// The size cannot change, nor can this.
+/// Neither the size nor the seals can change.
 const SEALS: i32 = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
 /// The longest name that is read.
 const LONGEST: usize = 128;
 
-/// What is known of a file of ours.
+/// The properties of one of our files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Known {
-    /// What it is for, as [`create`] was told.
+    /// Its purpose, as given to [`create`].
     pub what: String,
-    /// No other file has this number, and who has not seen the file does not know it.
+    /// A unique number, known only to processes that have seen the file.
     pub secret: u128,
     /// Its size.
     pub bytes: u64,
@@ -33,7 +33,7 @@ fn secret() -> Option<u128> {
     (got == bytes.len() as isize).then(|| u128::from_le_bytes(bytes))
 }
 
-/// Whether the process may have files of a size: one that may not is killed when it tries.
+/// Whether the process may have files of this size: otherwise it would be killed on the attempt.
 fn is_allowed(bytes: u64) -> bool {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: a place for the result.
@@ -41,12 +41,12 @@ fn is_allowed(bytes: u64) -> bool {
     known && bytes <= limit.rlim_cur
 }
 
-/// A file of `bytes`, all zero, that takes memory only where it is written; `what` it is for is a few plain letters.
-/// `None` where the system has none.
+/// A sparse file of `bytes` zeros; the purpose `what` is a few plain letters. `None` where the
+/// system cannot make one.
 pub fn create(what: &str, bytes: u64) -> Option<OwnedFd> {
     let name = std::ffi::CString::new(format!("{PREFIX}{what}-{:032x}", secret()?)).ok()?;
     let size = i64::try_from(bytes).ok().filter(|_| is_allowed(bytes))?;
-    // SAFETY: a string with its NUL; the descriptor is nobody else's.
+    // SAFETY: a string with its NUL; the descriptor is not used elsewhere.
     let file = unsafe {
         let fd = libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING);
         (fd >= 0).then(|| OwnedFd::from_raw_fd(fd))?
@@ -61,7 +61,7 @@ pub fn create(what: &str, bytes: u64) -> Option<OwnedFd> {
     ready.then_some(file)
 }
 
-/// What a file of ours is; `None` for any other file.
+/// The properties of one of our files; `None` for any other file.
 pub fn known(file: BorrowedFd<'_>) -> Option<Known> {
     let fd = file.as_raw_fd();
     // SAFETY: a number; a place of the structure's size.
@@ -85,12 +85,12 @@ pub fn known(file: BorrowedFd<'_>) -> Option<Known> {
     Some(Known { what: what.into(), secret, bytes: u64::try_from(status.st_size).ok()? })
 }
 
-/// A file of ours that another process has open, by the number that it has there. Nothing is done to what
-/// turns out to be another file: not even opened, which pipes and devices would notice.
+/// One of our files that another process has open, by its number there. Other files are not
+/// touched, not even opened, which pipes and devices would notice.
 pub fn of_process(process: u32, number: u32) -> Option<OwnedFd> {
     let open = |path: String, flags: i32| {
         let path = std::ffi::CString::new(path).ok()?;
-        // SAFETY: a string with its NUL; the descriptor is nobody else's.
+        // SAFETY: a string with its NUL; the descriptor is not used elsewhere.
         unsafe {
             let fd = libc::open(path.as_ptr(), flags | libc::O_CLOEXEC);
             (fd >= 0).then(|| OwnedFd::from_raw_fd(fd))
@@ -106,11 +106,11 @@ pub fn of_process(process: u32, number: u32) -> Option<OwnedFd> {
     known(file.as_fd()).map(|_| file)
 }
 
-/// Gives memory of a file back to the system; it is zero when it is touched again.
+/// Frees memory of a file; it reads as zeros afterwards.
 pub fn empty(file: BorrowedFd<'_>, from: u64, bytes: u64) {
     let (Ok(from), Ok(bytes)) = (i64::try_from(from), i64::try_from(bytes)) else { return };
     let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
-    // SAFETY: numbers only. What is refused stays, which takes memory and harms nobody.
+    // SAFETY: numbers only. On failure the memory stays in use, which is harmless.
     unsafe { libc::fallocate(file.as_raw_fd(), mode, from, bytes) };
 }
 

@@ -2,12 +2,12 @@
 //!
 //! Owns what is said, in words that neither side has to itself. Must not know: who runs graphs, who asks.
 
-/// What a kernel changes in a kernel node of a graph.
+/// A change that a kernel makes to a kernel node of a graph.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeChange {
     /// The node's handle (`cudaGraphDeviceNode_t`).
     pub node: u64,
-    /// What of it.
+    /// The changed part.
     pub field: NodeField,
 }
 
@@ -16,17 +16,17 @@ pub struct NodeChange {
 pub enum NodeField {
     /// Blocks in x, y, z.
     Grid([u32; 3]),
-    /// Bytes of the parameters, and where they begin.
+    /// Offset and bytes of parameters.
     Parameter(u64, Box<[u8]>),
     /// Whether it is to run.
     Enabled(bool),
 }
 
-/// A run of a graph, as the kernels among its nodes see it.
+/// A run of a graph, as its kernels see it.
 pub trait GraphRun: Send + Sync {
     /// The graph's handle, if kernels may launch it; else 0.
     fn handle(&self) -> u64;
-    /// Launches a graph (`cudaGraphLaunch` of a kernel) in one of the streams that mean how.
+    /// Launches a graph (`cudaGraphLaunch` in a kernel) in one of the streams that select the mode.
     ///
     /// # Errors
     /// The number of the error.

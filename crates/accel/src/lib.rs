@@ -41,7 +41,7 @@ pub use texture::{Sampler, Texture};
 
 /// Something that runs kernels.
 pub trait Accelerator: Send + Sync {
-    /// Its devices, never changing; none where the machine has none, and then nothing else is asked.
+    /// Its devices, which never change; without any, nothing else is called.
     fn devices(&self) -> &[Device];
 
     /// Memory of a device or of the host, zeroed or not, of this size and alignment (at most 64 KiB). The address is the one that kernels, copies and the program use.
@@ -50,12 +50,12 @@ pub trait Accelerator: Send + Sync {
     /// [`Failure::OutOfMemory`].
     fn allocate(&self, device: usize, kind: MemoryKind, layout: Layout) -> Result<u64, Failure>;
 
-    /// Gives back what [`Accelerator::allocate`] returned. Nothing that uses it is under way: the caller
-    /// has waited.
+    /// Frees memory of [`Accelerator::allocate`]. No work that uses it is under way: the caller has
+    /// waited.
     fn free(&self, address: u64);
 
-    /// Whether an address is one that only [`Accelerator::allocate`] gives out, in use or not: nothing of the
-    /// program's own is there, so that a pointer to freed memory is known for what it is.
+    /// Whether an address belongs to [`Accelerator::allocate`], in use or not, and never to the
+    /// program's own memory, so that pointers to freed memory are recognised.
     fn is_own(&self, _address: u64) -> bool {
         false
     }
@@ -70,23 +70,26 @@ pub trait Accelerator: Send + Sync {
     /// Ends what [`Accelerator::register_host`] began.
     fn unregister_host(&self, address: u64);
 
-    /// Loads code for a device: PTX text without the final NUL, or whatever the accelerator takes.
-    /// Variables are initialised; [`Image::externals`] gives the addresses of what other images define.
+    /// Loads code for a device: PTX text without the final NUL, or another form that the
+    /// accelerator takes. Variables are initialised; [`Image::externals`] returns the addresses of
+    /// variables in other images.
     ///
     /// # Errors
-    /// What does not fit: [`Failure::NoImage`], [`Failure::InvalidImage`], with a text for the log.
+    /// The image is unsuitable: [`Failure::NoImage`], [`Failure::InvalidImage`], with a text for
+    /// the log.
     fn load(&self, device: usize, image: &Image<'_>) -> Result<Arc<dyn Code>, Failure>;
 
     /// Whether it can load this kind of image.
     fn accepts(&self, kind: ImageKind) -> bool;
 
-    /// How images of a kind of its own begin ([`ImageKind::Own`]): texts that end with a NUL.
+    /// The first bytes of its own kind of images ([`ImageKind::Own`]), which are texts that end
+    /// with a NUL.
     fn own_images(&self) -> Option<&'static [u8]> {
         None
     }
 
-    /// Whether a launch is one that the device can do; asked before it is submitted, so that what cannot be
-    /// done is an error of the launch and not of what comes later.
+    /// Whether the device can run a launch; called before it is submitted, so that the launch
+    /// itself fails and not a later call.
     ///
     /// # Errors
     /// [`Failure::NotSupported`], which names the limit.
@@ -94,11 +97,11 @@ pub trait Accelerator: Send + Sync {
         Ok(())
     }
 
-    /// Makes a texture or surface that kernels can use; its handle, which is not 0. Linear memory, arrays and references
-    /// of one device's are those of all.
+    /// Makes a texture or surface for kernels; returns its handle, which is not 0. Handles are
+    /// valid on all devices.
     ///
     /// # Errors
-    /// [`Failure::NotSupported`], which names what it does not do; [`Failure::OutOfMemory`].
+    /// [`Failure::NotSupported`], which says why; [`Failure::OutOfMemory`].
     fn texture(&self, _texture: &Texture) -> Result<u64, Failure> {
         Err(Failure::NotSupported("textures and surfaces".into()))
     }
@@ -111,19 +114,19 @@ pub trait Accelerator: Send + Sync {
         Err(Failure::NotSupported("tensor maps".into()))
     }
 
-    /// A tensor map with another address of the tensor; `None` for bytes that are none.
+    /// A tensor map with another address of the tensor; `None` for invalid bytes.
     fn tensor_map_at(&self, _map: &[u8; 128], _address: u64) -> Option<[u8; 128]> {
         None
     }
 
-    /// Ends what [`Accelerator::texture`] began. Nothing that uses it is under way.
+    /// Frees a handle of [`Accelerator::texture`]. No work that uses it is under way.
     fn forget_texture(&self, _handle: u64) {}
 
     /// A queue whose packets run in order; those of different queues run at the same time. `priority`
     /// as CUDA counts it: lower is more urgent.
     ///
     /// # Errors
-    /// [`Failure::OutOfMemory`] and what the device says.
+    /// [`Failure::OutOfMemory`] and the device's.
     fn queue(&self, device: usize, priority: i32) -> Result<Arc<dyn Queue>, Failure>;
 
     /// Copies now, on the calling thread; nothing under way touches either side. Addresses are of any
@@ -133,27 +136,28 @@ pub trait Accelerator: Send + Sync {
     /// [`Failure::InvalidAddress`].
     fn copy_now(&self, to: u64, from: u64, bytes: usize) -> Result<(), Failure>;
 
-    /// Nanoseconds of the clock that [`Outcome`] is stamped with.
+    /// Nanoseconds of the clock of [`Outcome`].
     fn now(&self) -> u64;
 
-    /// What it can share between processes and map at addresses of the program's choice, if it can.
+    /// Its interface to share memory between processes and map it at chosen addresses, if it has
+    /// one.
     fn sharing(&self) -> Option<&dyn Sharing> {
         None
     }
 
-    /// Hands what kernels printed so far to the program's standard output. CUDA does so when the program
-    /// synchronises, launches, or copies and waits.
+    /// Writes what kernels printed so far to the program's standard output. CUDA does so when the
+    /// program synchronises, launches, or copies and waits.
     fn flush_output(&self) {
         printed::flush();
     }
 
-    /// Who answers what kernels ask of the driver: told once, before the first launch.
+    /// Sets the object that answers kernels' queries to the driver: once, before the first launch.
     fn set_answers(&self, _answers: &'static dyn Answers) {}
 
     /// How many bytes `malloc` of a device's kernels may take in all (`cudaLimitMallocHeapSize`).
     fn set_heap_limit(&self, _device: usize, _bytes: u64) {}
 
-    /// How many bytes of a stack each thread of a device's kernels has at least (`cudaLimitStackSize`).
+    /// The least bytes of stack for each thread of a device's kernels (`cudaLimitStackSize`).
     fn set_stack_limit(&self, _device: usize, _bytes: u64) {}
 
     /// Whether a kernel of a device has called `malloc`: then CUDA keeps the limit.
@@ -162,7 +166,7 @@ pub trait Accelerator: Send + Sync {
     }
 }
 
-/// What kernels may ask of the driver above; everything by CUDA's numbers.
+/// Kernels' queries to the driver above; all use CUDA's numbers.
 pub trait Answers: Send + Sync {
     /// An attribute of a device (`CUdevice_attribute`); `None` where there is none of this number.
     fn attribute(&self, device: usize, number: i32) -> Option<i32>;
@@ -195,7 +199,7 @@ pub struct Packet {
     pub work: Work,
     /// What must be complete first. A failure there does not stop this packet.
     pub waits: Vec<Signal>,
-    /// Completed when the work has ended, well or not.
+    /// Completed when the work has ended or failed.
     pub done: Signal,
 }
 
@@ -215,7 +219,7 @@ pub enum Work {
 /// A kernel launch.
 #[derive(Clone)]
 pub struct Dispatch {
-    /// The driver's name for the kernel; accelerators hand it on and do not read it.
+    /// The driver's identity of the kernel; accelerators pass it on and do not read it.
     pub tag: usize,
     /// Its code.
     pub code: Arc<dyn Code>,
@@ -233,12 +237,12 @@ pub struct Dispatch {
     pub arguments: Box<[u8]>,
     /// All blocks must be able to wait for each other.
     pub cooperative: bool,
-    /// The recorded call of the program that asked for it ([`calls::number`]), 0 for none.
+    /// The recorded call that launched it ([`calls::number`]), 0 for none.
     pub call: u64,
-    /// Where the program launched it, if somebody wants to know.
+    /// The stack that launched it, if needed.
     pub trail: Option<Trail>,
-    /// The stream that it is in, and how often the program had done something by then that may order streams; `None` where
-    /// that is not known, or not asked for.
+    /// Its stream, and the count of events that may order streams until then; `None` where not
+    /// known or not needed.
     pub stream: Option<(u64, u64)>,
     /// The run of a graph that it is part of.
     pub graph: Option<Arc<dyn GraphRun>>,
@@ -247,15 +251,15 @@ pub struct Dispatch {
 /// Where memory lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemoryKind {
-    /// On the device; the program may not be able to touch it.
+    /// On the device; the program may not be able to access it.
     Device,
-    /// On the host, touched by both (page-locked, mapped).
+    /// On the host, accessible to both (page-locked, mapped).
     Host,
-    /// Touched by both at one address (managed).
+    /// Accessible to both at one address (managed).
     Managed,
 }
 
-/// What kind of code.
+/// The kind of code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ImageKind {
     /// PTX text.
@@ -270,21 +274,22 @@ pub enum ImageKind {
 
 /// Code to load.
 pub struct Image<'a> {
-    /// What it is.
+    /// Its kind.
     pub kind: ImageKind,
     /// Its bytes. For linking (`cuLink*`), several texts of the same kind: all are loaded as one.
     pub parts: &'a [&'a [u8]],
-    /// Where variables lie that are defined elsewhere, by name.
+    /// The addresses of variables defined elsewhere, by name.
     pub externals: &'a dyn Fn(&str) -> Option<u64>,
-    /// The same library's code as it was loaded first, maybe for another device: its managed variables are
-    /// this code's, with the values that they have, and stay as long as either is there.
+    /// The same library's code that was loaded first, maybe for another device: this code shares
+    /// its managed variables and their values, which live as long as either code.
     pub managed: Option<&'a Arc<dyn Code>>,
-    /// The program did not ask for code as it is written (`CU_JIT_OPTIMIZATION_LEVEL` 0, debug information).
+    /// The program did not ask for unoptimised code (`CU_JIT_OPTIMIZATION_LEVEL` 0, debug
+    /// information).
     pub optimised: bool,
 }
 
 impl Image<'_> {
-    /// Where a managed variable lies that is there already.
+    /// The address of a managed variable that exists already.
     pub fn managed(&self, name: &str, bytes: usize) -> Option<u64> {
         let same = |v: &&Variable| v.managed && v.name == name && v.bytes == bytes;
         self.managed?.variables().iter().find(same).map(|variable| variable.address)
@@ -293,7 +298,7 @@ impl Image<'_> {
 
 /// Loaded code.
 pub trait Code: Send + Sync {
-    /// What it has.
+    /// Its symbols.
     fn symbols(&self) -> &Symbols;
     /// For the accelerator that loaded it.
     fn as_any(&self) -> &dyn std::any::Any;
@@ -312,7 +317,7 @@ pub trait Code: Send + Sync {
     }
 }
 
-/// What loaded code has, and what it lacks.
+/// The symbols of loaded code, and those it lacks.
 #[derive(Clone, Debug, Default)]
 pub struct Symbols {
     /// Its kernels.
@@ -323,7 +328,7 @@ pub struct Symbols {
     pub undefined: Vec<String>,
 }
 
-/// A kernel as code has it.
+/// A kernel of loaded code.
 #[derive(Clone, Debug, Default)]
 pub struct Kernel {
     /// Its (mangled) name.
@@ -346,7 +351,7 @@ pub struct Kernel {
     pub required_threads: Option<[u32; 3]>,
     /// Blocks that every cluster must have (`.reqnctapercluster`).
     pub required_cluster: Option<[u32; 3]>,
-    /// Architecture that the PTX was made for, and that of the code, as CUDA numbers them: 80 for 8.0.
+    /// Architecture of the PTX, and of the machine code, as CUDA numbers them: 80 for 8.0.
     pub versions: (u32, u32),
     /// It may launch grids, or ask for work in streams.
     pub launches_grids: bool,
@@ -356,26 +361,26 @@ pub struct Kernel {
     pub refused: Option<String>,
 }
 
-/// A variable as code has it.
+/// A variable of loaded code.
 #[derive(Clone, Debug)]
 pub struct Variable {
     /// Its name.
     pub name: String,
-    /// Where it lies.
+    /// Its address.
     pub address: u64,
     /// Its size in bytes.
     pub bytes: usize,
     /// In constant memory.
     pub constant: bool,
-    /// Managed: the host may touch it there.
+    /// Managed: the host may access it there.
     pub managed: bool,
-    /// It is a texture or surface reference: a kernel finds there the handle of what it was bound to, or 0. The program
-    /// does not see its memory.
+    /// It is a texture or surface reference: it holds the handle of the bound texture, or 0. The
+    /// program does not see its memory.
     pub reference: bool,
 }
 
-/// A device as accelerators describe it. CUDA's attributes (`CUdevice_attribute`) that are not given
-/// are derived by the driver from these or 0.
+/// A device as accelerators describe it. The driver derives CUDA's other attributes
+/// (`CUdevice_attribute`) from these, or returns 0.
 #[derive(Clone, Debug, Default)]
 pub struct Device {
     /// Its name.
@@ -384,7 +389,7 @@ pub struct Device {
     pub capability: (u32, u32),
     /// Bytes of memory.
     pub memory: u64,
-    /// Multiprocessors: blocks that run at the same time make sense up to here.
+    /// Multiprocessors.
     pub processors: u32,
     /// Lanes of a warp.
     pub warp: u32,
@@ -394,9 +399,9 @@ pub struct Device {
     pub shared: (u32, u32),
     /// Clock in kHz.
     pub clock: u32,
-    /// The program may touch device memory at its address.
+    /// The program may access device memory at its address.
     pub host_visible: bool,
-    /// 16 bytes that name it for ever.
+    /// 16 bytes that always identify it.
     pub uuid: [u8; 16],
     /// Further attributes by CUDA's number.
     pub attributes: Vec<(i32, i32)>,

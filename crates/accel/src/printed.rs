@@ -8,8 +8,8 @@ use std::sync::Mutex;
 
 use crate::locks::lock;
 
-/// Text that waits, at most: more is shown at once. (CUDA's buffer is as large by default, and overwrites what did not
-/// fit.)
+/// The most buffered text: more is written at once. (CUDA's buffer is as large by default, and
+/// overwrites what did not fit.)
 const WAITING: usize = 1 << 20;
 
 static PRINTED: Mutex<Vec<u8>> = Mutex::new(Vec::new());
@@ -31,7 +31,7 @@ pub fn push(bytes: &[u8]) {
     }
 }
 
-/// Shows what there is.
+/// Writes the buffered text.
 pub fn flush() {
     let mut printed = lock(&PRINTED);
     if printed.is_empty() {

@@ -15,12 +15,12 @@ use super::{Copy, Dispatch, Failure, Fill, Outcome, Packet, Queue, Signal, Work}
 use crate::locks::{lock, wait};
 use crate::sync::{AtomicUsize, Condvar, Mutex, Ordering, looks, spin_loop, thread};
 
-/// What runs the work of packets, each call on some queue's thread.
+/// Runs the work of packets, each call on some queue's thread.
 pub trait Executor: Send + Sync + 'static {
     /// Runs a kernel to its end.
     ///
     /// # Errors
-    /// How the kernel ended, if not well.
+    /// The kernel's failure.
     fn dispatch(&self, dispatch: &Dispatch) -> Result<(), Failure>;
 
     /// Copies.
@@ -38,24 +38,23 @@ pub trait Executor: Send + Sync + 'static {
     /// Nanoseconds of the accelerator's clock.
     fn now(&self) -> u64;
 
-    /// Whether work is over sooner than a thread wakes up: some ten microseconds, whatever its data.
+    /// Whether work always takes less time than waking a thread, some ten microseconds.
     fn is_short(&self, _work: &Work) -> bool {
         false
     }
 }
 
-/// Looks for a packet before the thread goes to sleep: some 20 µs, in which the next launch of a loop
-/// has come.
+/// Polls for a packet before the thread sleeps: some 20 µs, enough for the next launch of a loop.
 const SPINS: usize = 1_000;
 
-/// A queue that runs its packets on a thread of its own.
+/// A queue that runs its packets on its own thread.
 pub struct SoftwareQueue<E: Executor> {
     shared: Arc<Shared<E>>,
 }
 
 struct Shared<E> {
     executor: Arc<E>,
-    /// How many packets stand in the list; read without the lock by a thread that spins.
+    /// How many packets are in the list; a spinning thread reads it without the lock.
     count: AtomicUsize,
     list: Mutex<List>,
     changed: Condvar,
@@ -66,11 +65,11 @@ struct List {
     packets: VecDeque<Packet>,
     /// The thread runs.
     started: bool,
-    /// Somebody is in a packet.
+    /// A thread runs a packet.
     busy: bool,
     /// The thread sleeps.
     asleep: bool,
-    /// Nobody can submit any more.
+    /// No more packets can be submitted.
     closed: bool,
 }
 
@@ -130,7 +129,7 @@ impl<E: Executor> Queue for SoftwareQueue<E> {
 }
 
 impl<E: Executor> Shared<E> {
-    /// The first packet, if nobody is in one: whoever has it is in it.
+    /// Takes the first packet, if no thread runs one: the caller then runs it.
     fn take(&self, list: &mut List, ready: impl Fn(&Packet) -> bool) -> Option<Packet> {
         if list.busy || !list.packets.front().is_some_and(ready) {
             return None;
@@ -141,7 +140,8 @@ impl<E: Executor> Shared<E> {
         Some(packet)
     }
 
-    /// A thread that is not the queue's leaves a packet: what came meanwhile is the queue's.
+    /// A thread other than the queue's has run a packet: packets that came meanwhile are left to
+    /// the queue's thread.
     fn leave(&self) {
         let mut list = lock(&self.list);
         list.busy = false;
@@ -169,8 +169,9 @@ impl<E: Executor> Drop for SoftwareQueue<E> {
     }
 }
 
-/// Starts a thread that no signal handler of the program runs on; false where the system has none. Faults are
-/// the exception: a blocked one would end the process, and kernels' are handled.
+/// Starts a thread that no signal handler of the program runs on; false where the system has none.
+/// Fault signals are not blocked: a blocked one would end the process, and those of kernels are
+/// handled.
 pub fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> bool {
     // SAFETY: both sets are written before they are read; the mask of this thread is put back.
     unsafe {
@@ -223,7 +224,7 @@ fn run(executor: &impl Executor, packet: Packet) {
         signal.wait();
     }
     let begin = executor.now();
-    // An executor that panics has a bug; the program hears of it as of a kernel that failed.
+    // An executor that panics has a bug; the program sees a failed kernel.
     let result = catch_unwind(AssertUnwindSafe(|| match &packet.work {
         Work::Barrier => Ok(()),
         Work::Dispatch(dispatch) => executor.dispatch(dispatch),
@@ -236,7 +237,7 @@ fn run(executor: &impl Executor, packet: Packet) {
             Some(Failure::Launch("internal error in cushim's queue: the operation panicked".into()))
         }
     };
-    // What the work holds is free before anybody hears that it has ended.
+    // The work's resources are freed before its end is signalled.
     drop(packet.work);
     packet.done.complete(Outcome { begin, end: executor.now(), failure });
 }

@@ -22,7 +22,7 @@ pub struct Copy {
 }
 
 impl Copy {
-    /// So many bytes in a row.
+    /// A copy of `bytes` in one row.
     pub const fn line(to: u64, from: u64, bytes: usize) -> Copy {
         Copy { to, from, width: bytes, height: 1, depth: 1, row: [0; 2], plane: [0; 2] }
     }
@@ -40,7 +40,7 @@ impl Copy {
         })
     }
 
-    /// The same as one row, where rows and planes follow each other without gaps: destination, source, bytes.
+    /// The same as one row, if rows and planes are contiguous: destination, source, bytes.
     pub fn linear(&self) -> Option<(u64, u64, usize)> {
         let rows = self.height <= 1 || self.row == [self.width; 2];
         let plane = self.width * self.height.max(1);

@@ -3,7 +3,7 @@
 //! Owns that each is one line in one write, so that lines of several threads do not mix. Must not know: their
 //! content.
 
-/// One line on standard error, in one write.
+/// Writes one line to standard error, in one write.
 pub fn say(text: &str) {
     let line = format!("cushim: {text}\n");
     // SAFETY: a buffer of that length; a failing write has nowhere to be reported.

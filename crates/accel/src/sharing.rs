@@ -9,35 +9,37 @@ use std::sync::Arc;
 
 use super::failure::Failure;
 
-/// What can be shared and mapped.
+/// An interface to share and map memory.
 pub trait Sharing: Send + Sync {
-    /// Bytes that every place and size here is a multiple of; a power of two.
+    /// The unit of every address and size here; a power of two.
     fn granule(&self) -> u64;
 
-    /// Makes what [`super::Accelerator::allocate`] gave a part of a file, and keeps what is in it: the file, and where
-    /// in it the allocation lies. What lies on one granule is in one file. Nothing is under way: the caller has
-    /// waited, and holds others up.
+    /// Moves memory of [`super::Accelerator::allocate`] with its contents into a file; returns the
+    /// file, and the allocation's offset in it. Allocations on one granule are in one file. No work
+    /// is under way: the caller has waited, and blocks others.
     ///
     /// # Errors
     /// [`Failure::OutOfMemory`], [`Failure::NotSupported`].
     fn share(&self, address: u64) -> Result<(Arc<OwnedFd>, u64), Failure>;
 
-    /// Memory of a device that is a part of a file; [`super::Accelerator::free`] gives it back.
+    /// Memory of a device that is a part of a file; [`super::Accelerator::free`] frees it.
     ///
     /// # Errors
     /// [`Failure::OutOfMemory`].
     fn attach(&self, file: BorrowedFd<'_>, from: u64, bytes: u64) -> Result<u64, Failure>;
 
-    /// Addresses for what is mapped later, at `near` where nothing is, aligned to `align` (a power of two, or 0).
+    /// Reserves addresses for later mappings, at `near` if free, aligned to `align` (a power of
+    /// two, or 0).
     ///
     /// # Errors
     /// [`Failure::OutOfMemory`].
     fn reserve(&self, bytes: u64, align: u64, near: u64) -> Result<u64, Failure>;
 
-    /// Gives back what [`Sharing::reserve`] gave; nothing is mapped there.
+    /// Releases addresses of [`Sharing::reserve`]; nothing is mapped there.
     fn release(&self, address: u64);
 
-    /// Maps a part of a file at reserved addresses, where nobody can touch it yet; `None`: takes away what is there.
+    /// Maps a part of a file at reserved addresses, not accessible yet; `None`: unmaps what is
+    /// there.
     ///
     /// # Errors
     /// [`Failure::InvalidAddress`] for addresses that were not reserved, [`Failure::OutOfMemory`].
@@ -48,7 +50,7 @@ pub trait Sharing: Send + Sync {
         file: Option<(BorrowedFd<'_>, u64)>,
     ) -> Result<(), Failure>;
 
-    /// Lets what is mapped be touched, or no more.
+    /// Makes mapped memory accessible, or inaccessible.
     ///
     /// # Errors
     /// As [`Sharing::map`].

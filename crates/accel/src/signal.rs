@@ -19,7 +19,7 @@ pub struct Outcome {
     pub begin: u64,
     /// When it ended.
     pub end: u64,
-    /// What went wrong.
+    /// Its failure.
     pub failure: Option<Failure>,
 }
 
@@ -34,9 +34,10 @@ struct Inner {
     changed: Condvar,
 }
 
-/// What can be worked on by a thread that waits.
+/// Work that a waiting thread can help with.
 pub trait Help: Send + Sync {
-    /// Does what there is to do before this signal is complete; returns when it is, or when others are at it.
+    /// Does the work before this signal is complete; returns when it is, or when others do the
+    /// work.
     fn help(&self, until: &Signal);
 }
 
@@ -45,7 +46,7 @@ type First = Box<dyn FnOnce(&Outcome) + Send>;
 #[derive(Default)]
 struct State {
     outcome: Option<Outcome>,
-    /// Some thread is completing it.
+    /// A thread is completing it.
     ending: bool,
     first: Vec<First>,
     then: Vec<Box<dyn FnOnce() + Send>>,
@@ -53,23 +54,23 @@ struct State {
     own: Option<Arc<dyn Any + Send + Sync>>,
 }
 
-/// Looks before a waiting thread goes to sleep: a short kernel has ended by then.
+/// Polls before a waiting thread sleeps: a short kernel has ended by then.
 const SPINS: usize = 2_000;
 
 impl Signal {
-    /// One that is not complete.
+    /// A signal that is not complete.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// One that is.
+    /// A complete signal.
     pub fn completed() -> Self {
         let signal = Self::new();
         signal.complete(Outcome::default());
         signal
     }
 
-    /// One that is complete when all of these are; `now` gives the time of that.
+    /// A signal that is complete when all of these are; `now` returns the time of that.
     pub fn all(signals: Vec<Signal>, now: impl Fn() -> u64 + Send + Sync + 'static) -> Self {
         let (all, left) = (Self::new(), Arc::new(AtomicUsize::new(signals.len() + 1)));
         let now = Arc::new(now);
@@ -96,7 +97,7 @@ impl Signal {
         self.0.done.load(Ordering::Acquire)
     }
 
-    /// Completes it; what was attached runs on this thread. A second time changes nothing.
+    /// Completes it; attached functions run on this thread. A second call changes nothing.
     pub fn complete(&self, outcome: Outcome) {
         let first = {
             let mut state = self.state();
@@ -143,18 +144,18 @@ impl Signal {
         }
     }
 
-    /// Who can be helped by those who wait for it.
+    /// Sets the work that its waiters can help with.
     pub fn set_help(&self, help: Weak<dyn Help>) {
         self.state().help = Some(help);
     }
 
-    /// What the accelerator has for it: its own signal, by which its queues wait for each other without the host.
-    /// Set when the packet that completes it has been given to the device.
+    /// Sets the accelerator's own signal for it, by which its queues wait for each other without
+    /// the host. Set when the packet that completes it was passed to the device.
     pub fn set_own(&self, own: Arc<dyn Any + Send + Sync>) {
         self.state().own = Some(own);
     }
 
-    /// What [`Signal::set_own`] was given, if it was.
+    /// The signal of [`Signal::set_own`], if any.
     pub fn own(&self) -> Option<Arc<dyn Any + Send + Sync>> {
         self.state().own.clone()
     }
@@ -164,14 +165,14 @@ impl Signal {
         if self.is_done() { self.state().outcome.clone() } else { None }
     }
 
-    /// Runs `next` when it is about to be complete, before anybody who waits learns of it. Nobody must be
-    /// completing it yet.
+    /// Runs `next` when it is about to complete, before waiters see it. No thread may be completing
+    /// it yet.
     pub fn first(&self, next: impl FnOnce(&Outcome) + Send + 'static) {
         self.state().first.push(Box::new(next));
     }
 
-    /// Runs `next` when it is complete: at once if it is, else on the thread that completes it, which
-    /// must not be held up.
+    /// Runs `next` when it is complete: at once if it is, else on the thread that completes it,
+    /// which must not be blocked.
     pub fn then(&self, next: impl FnOnce() + Send + 'static) {
         {
             let mut state = self.state();

@@ -7,32 +7,32 @@ pub use std::hint::spin_loop;
 pub use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 pub use std::sync::{Condvar, Mutex, MutexGuard};
 
-/// How often a thread looks before it sleeps, where it is to look so often.
+/// How often a thread polls before it sleeps; `times` where that is useful.
 pub const fn looks(times: usize) -> usize {
     times
 }
 
-/// Bytes of a thread's stack: what the standard library gives.
+/// Bytes of a thread's stack, as in the standard library.
 const STACK: usize = 2 << 20;
 
 /// Starts a thread; false where the system has none.
 ///
-/// Not by the standard library: a thread of its begins with an object of the thread that has a destructor, and
-/// to register that takes the loader's lock. A program may hold it while it waits for this thread: in
-/// constructors and destructors of a library, in dlopen and dlclose.
+/// It does not use the standard library, whose threads begin by registering a thread-local
+/// destructor, which takes the loader's lock. A program may hold that lock while it waits for this
+/// thread: in constructors and destructors of a library, in dlopen and dlclose.
 pub fn thread(name: &str, body: impl FnOnce() + Send + 'static) -> bool {
-    /// The name, cut to what the kernel takes, and what is to be done.
+    /// The name, cut to the kernel's limit, and the function to run.
     struct Start {
         name: [u8; 16],
         body: Box<dyn FnOnce() + Send>,
     }
 
     extern "C" fn run(start: *mut libc::c_void) -> *mut libc::c_void {
-        // SAFETY: the box that was given away below, to this thread alone.
+        // SAFETY: the box that was passed below, to this thread alone.
         let start = unsafe { Box::from_raw(start.cast::<Start>()) };
         // SAFETY: a string with its NUL.
         unsafe { libc::prctl(libc::PR_SET_NAME, start.name.as_ptr()) };
-        // A panic ends the thread, as the standard library has it.
+        // A panic ends the thread, as in the standard library.
         let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(start.body));
         std::ptr::null_mut()
     }

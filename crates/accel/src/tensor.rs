@@ -8,15 +8,15 @@
 pub struct Tensor {
     /// `CUtensorMapDataType`.
     pub data_type: i32,
-    /// Where the first element is.
+    /// Address of the first element.
     pub address: u64,
     /// Elements along each axis, the innermost first; 1 to 5 axes.
     pub sizes: Vec<u64>,
-    /// Bytes from one index to the next, of every axis but the innermost.
+    /// Bytes from one index to the next, for every axis but the innermost.
     pub strides: Vec<u64>,
-    /// Elements of the box along each axis; of columns the channels of a pixel, and pixels.
+    /// Elements of the box along each axis; for im2col, the channels of a pixel, and the pixels.
     pub boxes: Vec<u32>,
-    /// Of which elements of the box every so-manieth is copied.
+    /// The element strides: every how many elements of the box one is copied.
     pub steps: Vec<u32>,
     /// `CUtensorMapInterleave`.
     pub interleave: i32,
@@ -24,6 +24,6 @@ pub struct Tensor {
     pub swizzle: i32,
     /// `CUtensorMapFloatOOBfill`.
     pub fill: i32,
-    /// Of columns the corners of the box that pixels lie in, the lower and the upper one.
+    /// For im2col, the lower and upper corners of the pixel box.
     pub columns: Option<[Vec<i32>; 2]>,
 }

@@ -5,17 +5,17 @@
 /// Something that kernels sample, or read and write by coordinates.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Texture {
-    /// Address of each level's first byte; rows lie one behind another, planes behind planes.
+    /// Address of each level's first byte; rows and planes are stored consecutively.
     pub levels: Vec<u64>,
-    /// Width, rows, planes or layers of the first level, in elements; 0 for axes that there are not.
+    /// Width, rows, planes or layers of the first level, in elements; 0 for missing axes.
     pub extent: [usize; 3],
     /// Planes are layers.
     pub layered: bool,
     /// Six layers are the faces of a cube.
     pub cube: bool,
-    /// It is linear memory, of one row, which no mode applies to.
+    /// It is linear memory of one row, to which no mode applies.
     pub linear: bool,
-    /// Bytes from row to row; 0 where rows lie close together.
+    /// Bytes from row to row; 0 where rows are contiguous.
     pub pitch: usize,
     /// `CUarray_format`.
     pub format: u32,

@@ -38,7 +38,7 @@ fn long(isa: Isa, first: u32) -> Option<Long> {
     })
 }
 
-/// Decodes the instruction at the start of `words`. Errors: there is none.
+/// Decodes the instruction at the start of `words`. Errors: it is invalid.
 pub fn decode(target: Target, words: &[u32]) -> Result<Inst, Error> {
     let mut words = Words { target, rest: words, taken: 0 };
     let first = words.next()?;

@@ -12,11 +12,11 @@ use crate::num::{
 
 macro_rules! scale {
     ($name:ident, $one:ident, $t:ty, $exponent:ident, $denormal:ident, $ldexp:ident, $far:literal, $by:literal, $tiny:literal) => {
-        /// One operand of v_div_scale (it is the denominator or the numerator), scaled, and whether v_div_fmas
-        /// has to scale back.
+        /// The scaled operand of v_div_scale (denominator or numerator), and whether v_div_fmas
+        /// must scale back.
         ///
-        /// Where both the reciprocal of the denominator and the quotient are denormal, the denominator is made
-        /// smaller: making it larger, as AMD's text has it, would overflow.
+        /// Where both the reciprocal of the denominator and the quotient are denormal, the
+        /// denominator is made smaller: making it larger, as AMD's text says, would overflow.
         fn $one(of: $t, denominator: $t, numerator: $t) -> ($t, bool) {
             let same = |x: $t| of.to_bits() == x.to_bits();
             if numerator == 0.0 || denominator == 0.0 {
@@ -93,7 +93,7 @@ pub fn fmas64(l: &mut Lanes) {
 
 macro_rules! fixup {
     ($name:ident, $t:ty, $exponent:ident, $under:literal) => {
-        /// v_div_fixup: the quotient, or what zeros, infinities and NaN make of it.
+        /// v_div_fixup: the quotient, with the cases of zeros, infinities and NaN.
         pub fn $name(quotient: $t, denominator: $t, numerator: $t) -> $t {
             let sign = denominator.is_sign_negative() != numerator.is_sign_negative();
             let signed = |x: $t| if sign { -x } else { x };
@@ -167,7 +167,7 @@ const TWO_OVER_PI: [u32; 38] = [
     0xfc7b_0000,
 ];
 
-/// v_trig_preop_f64: 53 bits of 2/pi, those that matter for an angle of that size, by segment.
+/// v_trig_preop_f64: the 53 bits of 2/pi that matter for an angle of that size, by segment.
 pub fn two_over_pi(x: f64, segment: u32) -> f64 {
     if x.is_nan() {
         return x;
@@ -228,7 +228,7 @@ mod tests {
             x ^= x >> 7;
             x ^= x << 17;
             let (a, b) = (f32::from_bits(x as u32), f32::from_bits((x >> 32) as u32));
-            // The second numerator makes the quotient, or what is near it, a denormal number.
+            // The second numerator makes the quotient denormal or nearly so.
             for a in [a, b * f32::from_bits(x as u32 >> 7 & 0xff_ffff)] {
                 let (ours, right) = (divide(a, b), a / b);
                 let same = ours.to_bits() == right.to_bits() || ours.is_nan() && right.is_nan();

@@ -11,7 +11,7 @@ use crate::target::Target;
 pub struct Operand(pub u16);
 
 impl Operand {
-    /// There is none.
+    /// No operand.
     pub const NONE: Operand = Operand(0xffff);
     /// VCC.
     pub const VCC: Operand = Operand(106);
@@ -21,7 +21,7 @@ impl Operand {
     pub const EXEC: Operand = Operand(126);
     /// Off, of an address's scalar part.
     pub const OFF: Operand = Operand(0x7f);
-    /// Nothing: reads zero, is not written (RDNA).
+    /// Null: reads as zero, is not written (RDNA).
     pub const NULL: Operand = Operand(125);
 
     /// A vector register.
@@ -40,7 +40,7 @@ impl Operand {
     }
 }
 
-/// Which lanes' registers the first source is taken from.
+/// The lanes from which the first source is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dpp {
     /// AMD's dpp_ctrl.
@@ -55,7 +55,7 @@ pub struct Dpp {
     pub banks: u8,
 }
 
-/// Which parts of registers are taken and written.
+/// The parts of registers that are read and written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sdwa {
     /// Part of each source: a byte (0 to 3), a half (4, 5), all (6).
@@ -64,7 +64,7 @@ pub struct Sdwa {
     pub extend: [bool; 2],
     /// Part of the destination.
     pub dst: u8,
-    /// What becomes of the rest: 0 zeros, 1 the sign, 2 it stays.
+    /// The rest of it: 0 zeros, 1 the sign, 2 unchanged.
     pub rest: u8,
 }
 
@@ -84,7 +84,7 @@ pub enum Form {
 /// An instruction.
 #[derive(Clone, Copy, Debug)]
 pub struct Inst {
-    /// What it was read as.
+    /// The target that it was decoded for.
     pub target: Target,
     /// What it is.
     pub row: &'static Row,
@@ -104,7 +104,7 @@ pub struct Inst {
     pub offset: i32,
     /// The scalar offset of a buffer or scalar access.
     pub scalar: Operand,
-    /// abs of each source, and of packed instructions neg of the high parts.
+    /// abs of each source; for packed instructions, neg of the high parts.
     pub abs: u8,
     /// neg of each source.
     pub neg: u8,

@@ -7,7 +7,7 @@
 /// How many bytes are read.
 pub const SIZE: usize = 64;
 
-/// What is set when a wave starts.
+/// The initial state of a wave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kernel {
     /// From the descriptor to the first instruction.
@@ -16,7 +16,7 @@ pub struct Kernel {
     pub registers: u32,
     /// The first bits of MODE.
     pub mode: u32,
-    /// User registers that the descriptor asks for.
+    /// User registers that the descriptor requests.
     pub user: u32,
     /// Which values: bit 0 a scratch descriptor, 1 the packet, 2 the queue, 3 arguments, 4 the packet's number,
     /// 5 flat scratch, 6 a lane's memory size.
@@ -38,7 +38,7 @@ fn word(bytes: &[u8; SIZE], at: usize) -> u32 {
 }
 
 impl Kernel {
-    /// Reads a descriptor. Errors: it asks for what is not there.
+    /// Reads a descriptor. Errors: it requests unsupported features.
     pub fn read(bytes: &[u8; SIZE]) -> Result<Kernel, Error> {
         let (rsrc1, rsrc2, properties) =
             (word(bytes, 48), word(bytes, 52), word(bytes, 56) & 0xffff);

@@ -17,9 +17,9 @@ pub type Reg = [u32; LANES];
 pub struct Lanes {
     /// Sources, low words.
     pub s: [Reg; 3],
-    /// Sources, high words, of those that have them.
+    /// Sources, high words, where they have any.
     pub h: [Reg; 3],
-    /// Destination: up to four words; of instructions that accumulate, what was there.
+    /// Destination: up to four words; initially the former value for instructions that accumulate.
     pub d: [Reg; 4],
     /// A mask as a source, such as carries in.
     pub mask: u64,
@@ -118,8 +118,8 @@ impl Lanes {
         self.u3(|a, b, c| op(f(a), f(b), f(c)).to_bits());
     }
 
-    /// Halves, computed as floats and rounded once more: right for what one operation of floats gives exactly
-    /// enough bits of.
+    /// Halves, computed as floats and rounded again: right for operations whose float result has
+    /// enough bits.
     #[inline(always)]
     pub fn h1(&mut self, op: impl Fn(f32) -> f32) {
         self.u1(|a| num::f2h(op(num::h2f(a))));

@@ -13,7 +13,7 @@ use crate::target::{Isa, Target};
 use crate::threads::{Scope, scope};
 use crate::wave::{State, Wave};
 
-/// What is to be run.
+/// A kernel launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Dispatch {
     /// Work-items in each direction.
@@ -43,9 +43,9 @@ pub struct Failure {
     pub stop: Stop,
     /// The workgroup.
     pub group: [u32; 3],
-    /// The wave of it.
+    /// The wave in the workgroup.
     pub wave: u32,
-    /// Where the wave stood.
+    /// The wave's program counter.
     pub pc: u64,
 }
 
@@ -58,7 +58,7 @@ pub const MOST_PRIVATE: u32 = 1 << 20;
 /// Instructions before another wave of the workgroup has its turn.
 const TURN: u32 = 4096;
 
-/// What a thread keeps from one workgroup to the next, and which instruction set its GPU has.
+/// The state that a thread keeps between workgroups, and its GPU's instruction set.
 #[derive(Debug, Default)]
 pub struct Worker {
     isa: Isa,
@@ -79,7 +79,8 @@ fn invalid(why: String, kernel: u64) -> Failure {
     Failure { stop, group: [0; 3], wave: 0, pc: kernel }
 }
 
-/// Runs a grid on up to `threads` threads. Gives how many lane-instructions were executed. Errors: the first failure.
+/// Runs a grid on up to `threads` threads. Returns how many lane-instructions were executed.
+/// Errors: the first failure.
 pub fn launch<M: Memory + ?Sized>(
     memory: &M,
     dispatch: &Dispatch,
@@ -123,7 +124,7 @@ pub fn launch<M: Memory + ?Sized>(
         }
     };
     let helpers = threads.min(usize::try_from(count).unwrap_or(usize::MAX)).saturating_sub(1);
-    // Those that are run beside each other, and how many more may be.
+    // The room left for workgroups that run at the same time.
     let room = AtomicU64::new(resident(dispatch, target).saturating_sub(1 + helpers as u64));
     let crowd = Crowd { work: &work, room: &room, next: &next, count };
     scope(|scope| {
@@ -138,11 +139,11 @@ pub fn launch<M: Memory + ?Sized>(
     }
 }
 
-/// Compute units of the GPU: workgroups that wait for each other find room on them.
+/// Compute units of the GPU, on which workgroups that wait for each other must fit.
 pub const UNITS: u32 = 8;
 /// Waves and workgroups that a compute unit holds.
 const HELD: [u32; 2] = [32, 16];
-/// Turns of all waves of a workgroup before it is taken to wait for one that has not begun.
+/// Turns of all waves of a workgroup after which it counts as waiting for one that has not begun.
 const WAITS: u32 = 32;
 
 /// How many workgroups the GPU holds at once.
@@ -153,12 +154,13 @@ fn resident(dispatch: &Dispatch, target: Target) -> u64 {
     u64::from(waves.min(HELD[1]).min(shares)) * u64::from(UNITS)
 }
 
-/// Threads that run workgroups. One that waits for others does not give its thread to them, so that one more begins.
+/// Threads that run workgroups. A workgroup that waits for others keeps its thread, so another
+/// thread is started.
 struct Crowd<'a, W> {
     work: &'a W,
     /// Workgroups that the GPU still has room for.
     room: &'a AtomicU64,
-    /// The one that begins next, of so many.
+    /// The number of the next workgroup, and their count.
     next: &'a AtomicU64,
     count: u64,
 }
@@ -187,7 +189,7 @@ impl<'a, W: Fn(&mut Worker, &dyn Fn()) + Sync> Crowd<'a, W> {
     }
 }
 
-/// Reads and checks what is to be run.
+/// Reads and checks the kernel's descriptor.
 fn descriptor<M: Memory + ?Sized>(
     memory: &M,
     dispatch: &Dispatch,
@@ -293,7 +295,7 @@ fn turns<M: Memory + ?Sized>(
             if shared.memory.memory.stopped() {
                 return Err((Stop::Cancelled, 0));
             }
-            // They may wait for another thread, or for memory that is to be mapped.
+            // They may wait for another thread, or for memory to be mapped.
             shared.memory.forget();
             if rounds > 16 {
                 std::thread::yield_now();
@@ -335,7 +337,7 @@ fn start(
     let private = dispatch.private.next_multiple_of(4);
     wave.scratch.clear();
     wave.scratch.resize(private as usize / 4 * LANES, 0);
-    // A descriptor that swizzles by the lane: the only one that leads to a lane's own memory.
+    // A descriptor that swizzles by the lane: the only kind for a lane's own memory.
     let scratch = [0, 0x8000_0000, u32::MAX, 0x00e0_0000 | 0x0080_0000];
     let two = |x: u64| [x as u32, (x >> 32) as u32];
     let (packet, queue) = (two(dispatch.packet), two(dispatch.queue));
@@ -350,7 +352,7 @@ fn start(
             }
         }
     }
-    // The older descriptors say the number of user registers, which may be more than these values.
+    // Older descriptors give the number of user registers, which may be more than these values.
     next = next.max(kernel.user as usize);
     for (i, on) in kernel.system.iter().enumerate() {
         if *on && next < 102 {

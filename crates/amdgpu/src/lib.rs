@@ -4,7 +4,8 @@
 //! packets, the kernel driver, who allocates memory: that is behind [`memory::Memory`].
 
 #![warn(missing_docs)]
-// A kernel's code is anyone's, and it runs in other people's processes; the threads of `kfd`'s queues catch what panics.
+// A kernel's code is untrusted, and this runs in other people's processes; the threads of `kfd`'s
+// queues catch panics.
 #![cfg_attr(
     not(test),
     deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)

@@ -20,14 +20,14 @@ pub struct Range {
 ///
 /// # Safety
 ///
-/// Of a range that `find` gives, every byte stays readable (and writable where it says so) until no wave runs that
-/// may have been given it.
+/// Every byte of a range that `find` returns stays readable (and writable where it says so) while a
+/// wave runs that may use it.
 pub unsafe trait Memory: Sync {
     /// The range that holds an address.
     fn find(&self, address: u64) -> Option<Range>;
     /// s_sendmsg's interrupt with the number in M0.
     fn interrupt(&self, number: u32);
-    /// Whether running waves are to give up.
+    /// Whether running waves must stop.
     fn stopped(&self) -> bool {
         false
     }
@@ -38,13 +38,13 @@ pub unsafe trait Memory: Sync {
 pub struct Fault {
     /// Where.
     pub address: u64,
-    /// It was to be written.
+    /// It was a write.
     pub write: bool,
-    /// The memory is there, but not for writing.
+    /// The memory exists, but is read-only.
     pub present: bool,
 }
 
-/// Checks accesses, with the ranges found last at hand.
+/// Checks accesses, with a cache of the last ranges.
 #[derive(Debug)]
 pub struct Checked<'m, M: Memory + ?Sized> {
     /// The machine.
@@ -66,7 +66,7 @@ impl<'m, M: Memory + ?Sized> Checked<'m, M> {
         self.recent = [NOWHERE; 4];
     }
 
-    /// A pointer for an access. Errors: not all bytes may be accessed so.
+    /// A pointer for an access. Errors: not all bytes allow it.
     #[inline]
     pub fn at(&mut self, address: u64, bytes: u64, write: bool) -> Result<*mut u8, Fault> {
         let fits = |r: &Range| {
@@ -85,7 +85,7 @@ impl<'m, M: Memory + ?Sized> Checked<'m, M> {
         if write && !found.write {
             return Err(fault(address, true));
         }
-        // An access over the end of one range may go on in the next.
+        // An access may extend into the next range.
         let mut end = found.end;
         while bytes > end - address {
             let more = self.memory.find(end).ok_or(fault(end, false))?;
@@ -119,25 +119,27 @@ impl<'m, M: Memory + ?Sized> Checked<'m, M> {
         Ok(())
     }
 
-    /// Replaces a word by what `op` makes of it; gives what was there. Errors: no access, or not aligned.
+    /// Replaces a word by the result of `op`; returns the former value. Errors: no access, or not
+    /// aligned.
     pub fn update32(&mut self, address: u64, op: impl Fn(u32) -> u32) -> Result<u32, Fault> {
         let at = self.at(address, 4, true)?;
         if !address.is_multiple_of(4) {
             return Err(Fault { address, write: true, present: true });
         }
-        // SAFETY: four bytes, aligned, found writable; others access them as atomics or race as they would.
+        // SAFETY: four aligned, writable bytes; other accesses are atomic or race as on hardware.
         let cell = unsafe { AtomicU32::from_ptr(at.cast()) };
         let result = cell.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |old| Some(op(old)));
         Ok(result.unwrap_or_else(|old| old))
     }
 
-    /// Replaces 64 bits by what `op` makes of them; gives what was there. Errors: no access, or not aligned.
+    /// Replaces 64 bits by the result of `op`; returns the former value. Errors: no access, or not
+    /// aligned.
     pub fn update64(&mut self, address: u64, op: impl Fn(u64) -> u64) -> Result<u64, Fault> {
         let at = self.at(address, 8, true)?;
         if !address.is_multiple_of(8) {
             return Err(Fault { address, write: true, present: true });
         }
-        // SAFETY: eight bytes, aligned, found writable; others access them as atomics or race as they would.
+        // SAFETY: eight aligned, writable bytes; other accesses are atomic or race as on hardware.
         let cell = unsafe { AtomicU64::from_ptr(at.cast()) };
         let result = cell.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |old| Some(op(old)));
         Ok(result.unwrap_or_else(|old| old))

@@ -10,7 +10,7 @@ pub fn h2f(h: u32) -> f32 {
     if rest >= 0x7c00 {
         return f32::from_bits(sign | 0x7f80_0000 | (rest & 0x3ff) << 13);
     }
-    // As a number of the smallest steps (2^-24), scaled: denormals need no case of their own.
+    // Scaled from units of the smallest step (2^-24): denormals need no special case.
     let magic = f32::from_bits((rest << 13) + (112 << 23));
     let value = if rest < 0x400 { rest as f32 * f32::from_bits(0x3380_0000) } else { magic };
     f32::from_bits(value.to_bits() | sign)
@@ -100,9 +100,9 @@ pub fn fma64_scaled(a: f64, b: f64, c: f64, by: i32) -> f64 {
         // c, infinity or NaN: nothing was rounded yet.
         return ldexp64(plain, by);
     }
-    // Both with their first bit at 120 (the exponent is that of bit 0), the smaller one shifted to the larger. What
-    // is shifted out stays as a bit that is lower than all others: then the sum loses at most one bit in front, so
-    // that bit never reaches the place where rounding looks.
+    // Both have their first bit at 120 (the exponent is that of bit 0), and the smaller one is
+    // shifted to the larger. Bits shifted out become a sticky lowest bit: the sum loses at most one
+    // leading bit, so the sticky bit never reaches the place of rounding.
     let lead = |(mantissa, exponent): (u128, i32)| {
         let by = mantissa.leading_zeros() - 7;
         if mantissa == 0 { (0, i32::MIN / 2) } else { (mantissa << by, exponent - by as i32) }
@@ -173,7 +173,7 @@ pub fn ldexp64(x: f64, e: i32) -> f64 {
 
 macro_rules! minmax {
     ($min:ident, $max:ident, $t:ty) => {
-        /// The lesser; of a number and a NaN the number; -0 is less than 0.
+        /// The minimum; the number if the other is NaN; -0 is less than 0.
         #[inline(always)]
         pub fn $min(a: $t, b: $t) -> $t {
             if a.is_nan() {
@@ -184,7 +184,7 @@ macro_rules! minmax {
             }
             if a == b { <$t>::from_bits(a.to_bits() | b.to_bits()) } else { b }
         }
-        /// The greater; of a number and a NaN the number; 0 is more than -0.
+        /// The maximum; the number if the other is NaN; 0 is more than -0.
         #[inline(always)]
         pub fn $max(a: $t, b: $t) -> $t {
             if a.is_nan() {
@@ -200,7 +200,7 @@ macro_rules! minmax {
 minmax!(min32, max32, f32);
 minmax!(min64, max64, f64);
 
-/// The mantissa in [0.5, 1) and the exponent; zero, infinities and NaN as they are, with 0.
+/// The mantissa in [0.5, 1) and the exponent; zero, infinities and NaN unchanged, with 0.
 pub fn frexp(x: f64) -> (f64, i32) {
     if x == 0.0 || !x.is_finite() {
         return (x, 0);
@@ -235,7 +235,7 @@ pub fn denormal64(x: f64) -> bool {
     exponent64(x) == 0 && x != 0.0
 }
 
-/// sin(2 pi x), exact where the period says so.
+/// sin(2 pi x), exactly 0 at multiples of a half turn.
 pub fn sin_turns(x: f64) -> f64 {
     let t = x - x.floor();
     if t == 0.0 || t == 0.5 { 0.0 } else { (t * std::f64::consts::TAU).sin() }
@@ -313,7 +313,7 @@ mod tests {
                 let (ours, right) = (fma64_scaled(a, b, c, 0), a.mul_add(b, c));
                 assert!(same(ours, right), "{a:e} * {b:e} + {c:e}: {ours:e}, not {right:e}");
             }
-            // A denormal result of operands that can be scaled before, exactly: c has 20 bits.
+            // A denormal result of operands that can be scaled exactly before: c has 20 bits.
             let unit = |x: u64| f64::from_bits(x >> 12 | 1023 << 52);
             let c = f64::from_bits((unit(next()).to_bits() >> 33) << 33) * 2f64.powi(-900);
             let (a, b) = (unit(next()) * 2f64.powi(-480), unit(next()) * 2f64.powi(-430));

@@ -9,7 +9,7 @@ pub struct Scalar {
     pub a: u64,
     /// The second source.
     pub b: u64,
-    /// The destination, its former value to begin with.
+    /// The destination, initially its former value.
     pub d: u64,
     /// SCC, in and out.
     pub scc: bool,
@@ -40,7 +40,7 @@ impl Scalar {
         self.scc = value != 0;
     }
 
-    /// As `save`, of a wave of 32 lanes.
+    /// As `save`, for a wave of 32 lanes.
     #[inline(always)]
     pub fn save32(&mut self, value: u64) {
         self.save(value & 0xffff_ffff);

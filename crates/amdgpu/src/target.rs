@@ -10,7 +10,7 @@ pub enum Isa {
     Rdna2,
 }
 
-/// How instructions are to be read: their set, and how many lanes a wave has.
+/// How to decode instructions: their set, and the lanes of a wave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Target {
     /// The set.

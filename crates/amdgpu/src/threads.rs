@@ -10,13 +10,13 @@ use std::sync::Mutex;
 /// Where threads are started: all have ended when [`scope`] returns.
 pub struct Scope<'s, 'e: 's> {
     running: Mutex<Vec<libc::pthread_t>>,
-    /// As the standard library's: neither life is shortened or lengthened.
+    /// As in the standard library: neither lifetime can be shortened or lengthened.
     lives: PhantomData<(&'s mut &'s (), &'e mut &'e ())>,
 }
 
 type Body<'s> = Box<dyn FnOnce() + Send + 's>;
 
-/// Does something that may start threads, and waits for their ends.
+/// Runs `work`, which may start threads, and waits for their ends.
 pub fn scope<'e>(work: impl for<'s> FnOnce(&'s Scope<'s, 'e>)) {
     let scope = Scope { running: Mutex::default(), lives: PhantomData };
     // Also where `work` panics.
@@ -33,7 +33,7 @@ impl Drop for Joined<'_, '_, '_> {
             // The list is not locked while a thread is waited for.
             let next = self.0.list().pop();
             let Some(thread) = next else { return };
-            // SAFETY: a thread that was started and that nobody else joins.
+            // SAFETY: a thread that was started and is only joined here.
             unsafe { libc::pthread_join(thread, std::ptr::null_mut()) };
         }
     }
@@ -47,7 +47,7 @@ impl<'s, 'e> Scope<'s, 'e> {
     /// Starts a thread, if the system has one.
     pub fn start(&'s self, body: impl FnOnce() + Send + 's) {
         extern "C" fn run(start: *mut libc::c_void) -> *mut libc::c_void {
-            // SAFETY: the box that was given away below, to this thread alone.
+            // SAFETY: the box that was passed below, to this thread alone.
             let body = unsafe { Box::from_raw(start.cast::<Body<'_>>()) };
             // SAFETY: a string with its NUL.
             unsafe { libc::prctl(libc::PR_SET_NAME, c"gpu".as_ptr()) };

@@ -6,9 +6,9 @@ use crate::inst::Operand;
 use crate::lanes::{LANES, Reg};
 use crate::target::Target;
 
-/// Where LDS appears among addresses; its high word is what tells.
+/// Address of the LDS window; its high word identifies it.
 pub const SHARED_BASE: u64 = 0x1_0000_0000_0000;
-/// Where a lane's own memory appears among addresses.
+/// Address of the window of a lane's own memory.
 pub const PRIVATE_BASE: u64 = 0x2_0000_0000_0000;
 
 /// Vector registers, the accumulation registers behind the 256 others.
@@ -107,7 +107,7 @@ impl Wave {
     /// Sets two scalar registers.
     #[inline(always)]
     pub fn set_pair(&mut self, first: usize, value: u64) {
-        // RDNA's null; what CDNA has there is reserved, and no pair begins at an odd number.
+        // RDNA's null; on CDNA the number is reserved, and no pair begins at an odd number.
         if first == usize::from(Operand::NULL.0) {
             return;
         }
@@ -115,7 +115,7 @@ impl Wave {
         self.s[(first + 1) & 127] = (value >> 32) as u32;
     }
 
-    /// What a scalar source is worth as 32 bits.
+    /// The value of a scalar source as 32 bits.
     #[inline]
     pub fn scalar32(&self, operand: Operand, literal: u32) -> u32 {
         match operand.0 {
@@ -126,7 +126,7 @@ impl Wave {
         }
     }
 
-    /// What a scalar source is worth as 64 bits of an integer.
+    /// The value of a scalar source as a 64-bit integer.
     #[inline]
     pub fn scalar64(&self, operand: Operand, literal: u32) -> u64 {
         match operand.0 {
@@ -149,7 +149,7 @@ impl Wave {
         }
     }
 
-    /// What is neither a register nor a constant.
+    /// The value of a source that is neither register nor constant.
     fn special(&self, number: u16) -> u64 {
         match number {
             235 => SHARED_BASE,
@@ -163,7 +163,7 @@ impl Wave {
         }
     }
 
-    /// The high word of an aperture is what instructions of 32 bits see.
+    /// The high word of an aperture, which 32-bit instructions read.
     pub fn aperture(number: u16) -> Option<u32> {
         match number {
             235 => Some((SHARED_BASE >> 32) as u32),

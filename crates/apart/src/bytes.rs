@@ -5,8 +5,9 @@
 
 use std::arch::global_asm;
 
-// rdi: to, rsi: from, rdx: bytes; the answer is the first. What overlaps is right in each case: all that a case
-// loads in advance is loaded before it stores, and the loops go away from what is still to be read.
+// rdi: to, rsi: from, rdx: bytes; the answer is the first. Overlapping ranges are copied right in
+// each case: a case loads what it needs in advance before it stores, and loops move away from bytes
+// still to be read.
 global_asm!(
     ".pushsection .text.cushim_apart_copy,\"ax\",@progbits",
     ".globl memcpy, memmove",
@@ -257,7 +258,7 @@ global_asm!(
 mod tests {
     use std::ffi::{c_char, c_int, c_void};
 
-    // Those above: what is linked into the test binary comes before the C library.
+    // The functions above: the test binary's own come before those of the C library.
     unsafe extern "C" {
         fn memcpy(to: *mut c_void, from: *const c_void, size: usize) -> *mut c_void;
         fn memmove(to: *mut c_void, from: *const c_void, size: usize) -> *mut c_void;
@@ -278,7 +279,7 @@ mod tests {
         (0..size).map(|n| (n * 31 % 251) as u8).collect()
     }
 
-    /// Every distance between the two that matters to the cases, both ways.
+    /// Every distance between the two ranges that matters to the cases, both ways.
     #[test]
     fn copies_that_overlap_or_do_not() {
         for size in sizes() {

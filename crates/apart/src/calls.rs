@@ -6,7 +6,7 @@
 use std::arch::global_asm;
 use std::ffi::c_long;
 
-/// Sets errno where the kernel answered an error. `rax` is what came.
+/// Sets errno where the kernel returned an error. `code` is what it returned.
 extern "C" fn failed(code: c_long) -> c_long {
     // SAFETY: errno is this thread's.
     unsafe { *libc::__errno_location() = -code as i32 };
@@ -64,7 +64,7 @@ macro_rules! plain {
             "mov r9, [rsp + 8]",
             "syscall",
             "jmp 61b",
-            // This one answers the error itself.
+            // This one returns the error number itself.
             ".globl clock_nanosleep",
             ".hidden clock_nanosleep",
             ".type clock_nanosleep,@function",

@@ -17,7 +17,7 @@ const LEAST_BITS: u32 = LEAST.trailing_zeros();
 /// From this size on pages are mapped for each piece.
 const LARGE: usize = 1 << 20;
 const SIZES: usize = (LARGE.trailing_zeros() - LEAST_BITS) as usize;
-/// So much is cut into pieces at a time, or four of them, or one of so much itself.
+/// How much is cut into pieces at a time; at least four pieces, or one of this size and more.
 const BLOCK: usize = 16 << 10;
 const PAGE: usize = 4096;
 
@@ -26,7 +26,7 @@ pub struct Heap {
     free: [List; SIZES],
 }
 
-/// Free pieces of one size: the first, and a count that tells it from itself after others had it.
+/// Free pieces of one size: the first, and a count against the ABA problem.
 #[repr(C, align(16))]
 struct List(UnsafeCell<[u64; 2]>);
 
@@ -43,13 +43,14 @@ impl List {
         List(UnsafeCell::new([0; 2]))
     }
 
-    /// Both words become `new` if they are `old`; they are answered as they were.
+    /// Sets both words to `new` if they are `old`; returns what they were.
     fn exchange(&self, old: [u64; 2], new: [u64; 2]) -> Result<(), [u64; 2]> {
         let (mut low, mut high) = (old[0], old[1]);
         let done: u8;
-        // SAFETY: an aligned place of 16 bytes. The instruction wants rbx, which cannot be named as an operand, hence the
-        // exchange; but any operand that is left to the compiler may get it, and would be read or written while something
-        // else stands there. So each has a register. Every x86-64 processor that runs CUDA has the instruction (x86-64-v2).
+        // SAFETY: an aligned place of 16 bytes. The instruction needs rbx, which cannot be named as
+        // an operand, hence the exchange; the compiler might place another operand there and read
+        // or write it meanwhile, so each has a fixed register. Every x86-64 processor that runs
+        // CUDA has the instruction (x86-64-v2).
         unsafe {
             asm!(
                 "xchg rsi, rbx",
@@ -68,7 +69,7 @@ impl List {
         if done != 0 { Ok(()) } else { Err([low, high]) }
     }
 
-    /// Both words, perhaps of two moments: an exchange tells.
+    /// Both words, perhaps not of one moment: the exchange finds out.
     fn look(&self) -> [u64; 2] {
         let words = self.0.get().cast::<AtomicU64>();
         // SAFETY: two aligned words that are only touched as atomics.
@@ -81,8 +82,8 @@ impl List {
             let first = seen[0] as *mut Piece;
             let next = match first.is_null() {
                 true => ptr::null_mut(),
-                // SAFETY: pieces stay mapped. Another thread may have it by now and write here; then the count
-                // differs, and what was read is not used.
+                // SAFETY: pieces stay mapped. Another thread may own it by now and write here; then
+                // the count differs, and what was read is not used.
                 false => unsafe { (*first).next.load(Ordering::Acquire) },
             };
             match self.exchange(seen, [next.addr() as u64, seen[1].wrapping_add(1)]) {
@@ -137,8 +138,8 @@ fn pages(bytes: usize) -> *mut u8 {
     if found == libc::MAP_FAILED { ptr::null_mut() } else { found.cast() }
 }
 
-/// Memory for when the system gives no more (a sandbox, RLIMIT_AS): std ends the process where a piece cannot be had, and
-/// what is recorded then is lost by other reasons first. Untouched it costs nothing.
+/// Memory for when the system gives no more (a sandbox, RLIMIT_AS): std would end the process where
+/// an allocation fails. Untouched it costs nothing.
 #[repr(C, align(4096))]
 struct Reserve(UnsafeCell<[u8; 1 << 20]>);
 

@@ -107,8 +107,9 @@ unsafe extern "C" fn variable(name: *const c_char) -> *const c_char {
     std::ptr::null()
 }
 
-/// For the order of std's hash maps, which nothing of ours depends on: a sandbox may refuse the system call, and
-/// std panics then. SplitMix64 over the clock's counter and an address that differs between runs.
+/// Random bytes for std's hash maps, on whose order nothing depends: std would panic where a
+/// sandbox refuses the system call. SplitMix64 over the clock's counter and an address that differs
+/// between runs.
 unsafe extern "C" fn random(to: *mut u8, size: usize, _flags: u32) -> isize {
     static STATE: AtomicU64 = AtomicU64::new(0);
     // SAFETY: every x86-64 has the counter.

@@ -10,7 +10,8 @@ use crate::map::Mapping;
 use crate::say;
 
 const NAME: &str = "libcudart_static.a";
-/// How many folders up from the library its wheels are: `nvidia/curand/lib/`, `cupy/.data/lib/`, `torch/lib/`.
+/// How many folders above a library its `site-packages` may be: `nvidia/curand/lib/`,
+/// `cupy/.data/lib/`, `torch/lib/`.
 const UP: usize = 4;
 /// Where NVIDIA's wheels for CUDA 12 and 13 have it below `site-packages`, and below `site-packages/nvidia`.
 const WHEELS: [&str; 5] =
@@ -18,7 +19,7 @@ const WHEELS: [&str; 5] =
 /// Where a toolkit has it.
 const TOOLKIT: [&str; 3] = ["lib64", "lib", "targets/x86_64-linux/lib"];
 
-/// Those that there are for the library at `path`, the likeliest first.
+/// Existing archives for the library at `path`, the likeliest first.
 pub fn archives(path: &Path) -> impl Iterator<Item = Mapping> {
     let is_archive = |mapping: &Mapping| mapping.bytes().starts_with(MAGIC);
     places(path).into_iter().filter_map(move |place| Mapping::open(&place).filter(is_archive))

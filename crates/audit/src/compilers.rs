@@ -16,7 +16,8 @@ use cushim_patch::{File, Offer};
 use crate::map::{Mapping, Object};
 use crate::say;
 
-/// The preloaded library that has the functions, how its table is named, and where NVIDIA's own are written.
+/// The preloaded library that has the functions, the name of its table, and where the addresses of
+/// NVIDIA's own are written.
 const LIBRARY: &str = "libcushim_compilers.so";
 const TABLE: &[u8] = b"cushim_compilers";
 const REAL: &[u8] = b"cushim_compilers_real";
@@ -25,7 +26,7 @@ const PLACES: usize = 4;
 /// How files of compilers begin; pip's copies go on as they like (`libnvrtc-0123abcd.so.12`).
 const COMPILERS: [&[u8]; 2] = [b"libnvrtc", b"libnvJitLink"];
 
-/// The objects that have a place, and what is zero again when they go.
+/// The objects that have a place, and the slots to zero when they are unloaded.
 static TAKEN: Mutex<Vec<(usize, &'static AtomicUsize)>> = Mutex::new(Vec::new());
 
 /// cuBLAS' two files begin so. Unlike a compiler's, they have a runtime inside.
@@ -36,7 +37,7 @@ pub fn is_compiler(name: &[u8]) -> bool {
     COMPILERS.iter().any(|begin| name.starts_with(begin))
 }
 
-/// Whether functions of a file of this name may be led.
+/// Whether functions of a file of this name may be redirected.
 pub fn concerned(name: &[u8]) -> bool {
     is_compiler(name) || PRODUCTS.iter().any(|begin| name.starts_with(begin))
 }
@@ -54,7 +55,7 @@ struct Ours {
     real: &'static [AtomicUsize],
 }
 
-/// Leads what `object`, a library whose file this is, offers.
+/// Redirects the exports of `object`, a library whose file this is.
 pub fn lead(object: &Object, file: &File<'_>) {
     let Some(ours) = ours(object) else { return };
     let offers = file.offers_all();
@@ -95,7 +96,7 @@ pub fn lead(object: &Object, file: &File<'_>) {
     }
 }
 
-/// The object with this id goes: its place is free.
+/// The object with this id is unloaded: its place is free.
 pub fn gone(id: usize) {
     let Ok(mut taken) = TAKEN.try_lock() else { return };
     taken.retain(|(object, slot)| {
@@ -113,14 +114,14 @@ fn plain(name: &[u8]) -> &[u8] {
     let mut parts = inner.rsplitn(3, |byte| *byte == b'_');
     match (parts.next(), parts.next(), parts.next()) {
         (Some(minor), Some(major), Some(rest)) if digits(minor) && digits(major) => {
-            // `nv` and the rest stand together in the name.
+            // The name begins with `nv` and the rest.
             name.get(2..2 + 2 + rest.len()).unwrap_or(name)
         }
         _ => name,
     }
 }
 
-/// Has the loader find `function` for `offer`. Whether that could be done.
+/// Has the loader find `function` for `offer`; returns whether that worked.
 fn change(object: &Object, file: &File<'_>, offer: &Offer<'_>, function: usize) -> bool {
     let Some(flags) = file.rights(offer.at) else { return false };
     let at = object.base().wrapping_add(offer.at);

@@ -7,8 +7,9 @@ use std::alloc::{GlobalAlloc, Layout};
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
 
-/// Pieces of this size and more are given back to the system. Lesser ones have sizes of powers of two, and are used again: a
-/// program may load and unload libraries without end, and looking at one takes thousands of them.
+/// Pieces of this size and more are given back to the system. Smaller ones have sizes of powers of
+/// two and are reused: a program may load and unload libraries without end, and reading one takes
+/// thousands of pieces.
 const LARGE: usize = 32 << 10;
 /// The least size of a piece, which holds a pointer while it is free.
 const LEAST: usize = 16;
@@ -24,9 +25,9 @@ pub struct Heap {
 }
 
 struct Inside {
-    /// From where to where there is room in the latest block.
+    /// Begin and end of the free part of the latest block.
     room: (usize, usize),
-    /// The first free piece of each size; in each stands the next.
+    /// The first free piece of each size; each piece holds the address of the next.
     free: [*mut u8; SIZES],
 }
 

@@ -58,7 +58,7 @@ const AS_ASKED: c_uint = 1;
 /// Objects that were mapped since the last such moment.
 static NEW: Mutex<Vec<Object>> = Mutex::new(Vec::new());
 
-/// Runs `act`; a panic of ours is told and goes no further.
+/// Runs `act`; reports a panic and stops it here.
 fn guarded(act: impl FnOnce()) {
     if catch_unwind(AssertUnwindSafe(act)).is_err() {
         say::error("auditing a loaded library failed; static CUDA runtimes may not be redirected");
@@ -68,12 +68,12 @@ fn guarded(act: impl FnOnce()) {
 /// The handshake: the version of the interface, 0 to be left out.
 #[unsafe(no_mangle)]
 pub extern "C" fn la_version(version: c_uint) -> c_uint {
-    // What goes wrong is told once, by `guarded`; the library has a std of its own, and nobody else's hook is touched.
+    // `guarded` reports panics; the library has a std of its own, so no other hook is affected.
     std::panic::set_hook(Box::new(|_| {}));
     if say::wanted() || observe::wanted() { version } else { 0 }
 }
 
-/// A new object: remembered, since the libraries that it is to lead to may not be mapped yet.
+/// Remembers a new object, since the libraries that it is redirected to may not be mapped yet.
 ///
 /// # Safety
 /// Called by the loader.
@@ -104,11 +104,12 @@ pub unsafe extern "C" fn la_objopen(
             }
         });
     }
-    // No binding is to be told: function calls stay as fast as they are.
+    // Asks for no notice of bindings: function calls stay as fast as they are.
     0
 }
 
-/// A library is searched for: where it is one of CUDA's by another name than the preloaded one's, it is that one.
+/// A library is searched for: where it is one of CUDA's under another name, the preloaded one is
+/// the answer.
 ///
 /// # Safety
 /// Called by the loader.
@@ -123,12 +124,12 @@ pub unsafe extern "C" fn la_objsearch(
         guarded(|| {
             // SAFETY: the loader's string.
             let asked = unsafe { CStr::from_ptr(name) };
-            // Nothing is preloaded where nothing is redirected, and no name is known.
+            // Where nothing is redirected nothing is preloaded, and no name is known.
             let answer = names::answer(asked);
             if answer.is_none() {
                 observe::asked(asked.to_bytes());
             }
-            // SAFETY: what la_objopen wrote for who asks, which is loaded.
+            // SAFETY: what la_objopen wrote for the object that asks, which is loaded.
             let asks = unsafe { Object::new(cookie.read() as *const LinkMap) };
             // Only the program's namespace has what is preloaded.
             if let (Some(answer), Some(asks)) = (answer, asks)
@@ -143,7 +144,7 @@ pub unsafe extern "C" fn la_objsearch(
     found
 }
 
-/// Objects come or go; when all are there, the new ones are looked at.
+/// Objects are loaded or unloaded; when all are mapped, the new ones are examined.
 #[unsafe(no_mangle)]
 pub extern "C" fn la_activity(_cookie: *mut usize, what: c_uint) {
     if what == CONSISTENT {
@@ -154,7 +155,7 @@ pub extern "C" fn la_activity(_cookie: *mut usize, what: c_uint) {
     }
 }
 
-/// An object goes.
+/// An object is unloaded.
 ///
 /// # Safety
 /// Called by the loader.

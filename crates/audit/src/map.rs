@@ -38,7 +38,7 @@ impl Object {
         unsafe { &*(self.0 as *const LinkMap) }
     }
 
-    /// What tells it from all others.
+    /// Its identity among the loaded objects.
     pub fn id(&self) -> usize {
         self.0
     }
@@ -79,8 +79,8 @@ impl Object {
         std::iter::successors(Some(first), |object| unsafe { Object::new(object.map().next) })
     }
 
-    /// The file that it is mapped from, by the process's own list: for a program that was started as an
-    /// argument of the loader, whose file `/proc/self/exe` is then.
+    /// The file that it is mapped from, by the process's own list: needed where the program was
+    /// started as an argument of the loader, which `/proc/self/exe` then names.
     pub fn file_by_address(&self) -> Option<std::path::PathBuf> {
         let text = std::fs::read("/proc/self/maps").ok()?;
         text.split(|b| *b == b'\n').find_map(|line| {
@@ -118,7 +118,7 @@ impl Mapping {
         (at != libc::MAP_FAILED).then_some(Mapping { at, size })
     }
 
-    /// The bytes. As for every mapped program, whoever cuts the file off meanwhile ends the process.
+    /// The bytes. As for every mapped program, the process ends if the file is truncated meanwhile.
     pub fn bytes(&self) -> &[u8] {
         // SAFETY: as long as the mapping.
         unsafe { std::slice::from_raw_parts(self.at.cast(), self.size) }

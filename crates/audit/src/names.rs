@@ -10,14 +10,15 @@
 use std::ffi::{CStr, CString};
 use std::sync::Mutex;
 
-/// A library that stands for one of NVIDIA's: its file, what NVIDIA's is called up to its version, and the version.
+/// A library that stands for one of NVIDIA's: its file, the name of NVIDIA's without the version,
+/// and the version.
 struct Front {
     file: &'static str,
     name: &'static str,
     major: u32,
 }
 
-/// The preloaded ones; of one name, the first is meant where no version is said.
+/// The preloaded ones; a name without a version means the first of that name.
 const FRONTS: [Front; 5] = [
     Front { file: "libcushim_cuda.so", name: "libcuda.so", major: 1 },
     Front { file: "libcushim_cudart13.so", name: "libcudart.so", major: 13 },
@@ -26,7 +27,7 @@ const FRONTS: [Front; 5] = [
     Front { file: "libcushim_nvml.so", name: "libnvidia-ml.so", major: 1 },
 ];
 
-/// Where each was loaded from: never given back, as the loader keeps what it is answered.
+/// Where each was loaded from; never freed, since the loader keeps the answer.
 static LOADED: Mutex<[Option<&'static CStr>; FRONTS.len()]> = Mutex::new([None; FRONTS.len()]);
 
 /// A file was loaded into the program's namespace from this path.
@@ -40,8 +41,8 @@ pub fn loaded(path: &[u8]) {
     }
 }
 
-/// The place in [`FRONTS`] of the library that `name` means. `libcudart.so.12.4.127` is 12's; the driver's version
-/// behind `libcuda.so.` says nothing of its interface.
+/// The index in [`FRONTS`] of the library that `name` means. `libcudart.so.12.4.127` is 12's; the
+/// driver's version behind `libcuda.so.` says nothing of its interface.
 fn place(name: &[u8]) -> Option<usize> {
     let meant = |front: &Front| {
         let rest = name.strip_prefix(front.name.as_bytes())?;

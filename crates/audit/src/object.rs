@@ -15,11 +15,12 @@ use crate::{compilers, say, write};
 
 /// The preloaded library of hooks, by its SONAME.
 const SHIM: &[u8] = b"libcushim.so";
-/// How the files of this project begin, which have nothing to be redirected.
+/// How the names of this project's files begin; nothing in them is redirected.
 const OURS: [&[u8]; 2] = [b"libcushim", b"libvcuda"];
 
-/// Leads functions of `object`, if it is a compiler or cuBLAS. When the program's own libraries are all mapped, what they want
-/// of each other is bound already: so this is done as soon as the library is.
+/// Redirects functions of `object`, if it is a compiler or cuBLAS. When all of the program's
+/// libraries are mapped, their symbols are bound already: so this happens as soon as the library is
+/// mapped.
 pub fn opened(object: &Object) {
     let name = object.path().file_name().unwrap_or_default().as_bytes();
     if !compilers::concerned(name) {
@@ -46,9 +47,9 @@ pub fn redirect(object: &Object) {
     if !facts.may_have_runtime() {
         return;
     }
-    // A runtime that cannot be redirected is not to reach a driver that is not NVIDIA's. Over NVIDIA's it
-    // works as it always does, with the same contexts, streams and memory as ours beside it: so do cuBLAS
-    // and its like, whose runtimes are stripped.
+    // A runtime that cannot be redirected must only reach NVIDIA's driver. There it works as
+    // always, with the same contexts, streams and memory as ours beside it, as do cuBLAS and
+    // others, whose runtimes are stripped.
     let extent = file.extent().unwrap_or_default();
     let refuse = |why: &dyn std::fmt::Display, symbols: bool| {
         if say::over_nvidias_driver() {
@@ -77,9 +78,9 @@ pub fn redirect(object: &Object) {
 
 /// Why it was not done.
 enum Failure {
-    /// By what is in the files.
+    /// A reason in the files.
     Plan(Error),
-    /// By what memory holds or allows.
+    /// A reason in what memory holds or allows.
     Write(write::Error),
 }
 
@@ -92,7 +93,8 @@ impl std::fmt::Display for Failure {
     }
 }
 
-/// The object's file and its path. What does not look like what is loaded (replaced meanwhile) is none.
+/// The object's file and its path; none where it does not match what is loaded (replaced
+/// meanwhile).
 fn file_of(object: &Object) -> Option<(PathBuf, Mapping)> {
     let is_it = |mapping: &Mapping| {
         let dynamic = File::parse(mapping.bytes()).ok().and_then(|f| f.dynamic_address());
@@ -125,8 +127,8 @@ fn elsewhere(path: &Path, file: &File<'_>) -> Option<Mapping> {
         .find_map(|place| Mapping::open(&place).filter(belongs))
 }
 
-/// Leads the stripped runtime inside `file` by the first archive that tells all its functions. Over NVIDIA's driver it
-/// works as it is.
+/// Redirects the stripped runtime inside `file` by the first archive that locates all its
+/// functions. Over NVIDIA's driver it works as it is.
 fn by_archive(object: &Object, path: &Path, file: &File<'_>) -> Result<(), Failure> {
     let mut failure = Failure::Plan(Error::NoSymbols);
     if say::over_nvidias_driver() {
@@ -179,7 +181,7 @@ fn libraries(object: &Object, node: &str) -> Vec<Library> {
             return found;
         }
     }
-    // The hooks alone have nothing to forward to.
+    // Without that one, the hooks have nothing to forward to.
     Vec::new()
 }
 
@@ -203,9 +205,9 @@ fn lead(
     };
     let plan = Plan::new(file, runtime, node, target).map_err(Failure::Plan)?;
     write::apply(object.base(), &plan).map_err(Failure::Write)?;
-    // What is left of it (functions that are younger than ours) finds no driver either. It lies among what
-    // was written; the runtime's span begins earlier, at what the compiler puts into the program's own code
-    // (`__cudaUnregisterBinaryUtil`), which may open a driver as it likes.
+    // The functions that were not redirected (newer than ours) must find no driver either. They lie
+    // within what was written; the runtime's span begins earlier, at what the compiler puts into
+    // the program's own code (`__cudaUnregisterBinaryUtil`), which may open a driver.
     write::refuse(object, plan.span);
     say::done(path, plan.patches.len(), runtime.major, node);
     Ok(())

@@ -12,7 +12,7 @@ use std::os::unix::fs::OpenOptionsExt;
 /// The file to write to, which the launcher has made.
 const VARIABLE: &str = "CUSHIM_OBSERVE";
 
-/// Whether anybody wants to know.
+/// Whether the launcher asked for it.
 pub fn wanted() -> bool {
     std::env::var_os(VARIABLE).is_some_and(|file| !file.is_empty())
 }
@@ -36,8 +36,9 @@ pub fn asked(name: &[u8]) {
     line(b'?', name);
 }
 
-/// `+PID PATH` or `?PID NAME`. The file is opened for each line: a descriptor that stayed open would be the program's to
-/// close, and another file's afterwards. One write, so that lines of several processes stay whole.
+/// `+PID PATH` or `?PID NAME`. The file is opened for each line: the program could close a
+/// descriptor that stayed open and reuse its number. One write per line, so that lines of several
+/// processes stay whole.
 fn line(kind: u8, name: &[u8]) {
     let Some(file) = std::env::var_os(VARIABLE).filter(|file| !file.is_empty()) else { return };
     if name.contains(&b'\n') {

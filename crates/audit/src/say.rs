@@ -18,7 +18,7 @@ pub fn wanted() -> bool {
     !off("CUSHIM_BACKEND") && !native && off("CUSHIM_DISABLE")
 }
 
-/// Whether the driver below is NVIDIA's own: what it hands out is the same for every runtime above it.
+/// Whether the driver below is NVIDIA's own, whose handles are valid for every runtime above it.
 pub fn over_nvidias_driver() -> bool {
     std::env::var_os("CUSHIM_BACKEND").is_some_and(|b| b == "driver")
 }
@@ -29,7 +29,7 @@ pub fn symbols() -> Vec<PathBuf> {
     std::env::split_paths(&value).filter(|p| !p.as_os_str().is_empty()).collect()
 }
 
-/// CUSHIM_LOG is LEVEL[,FILE]; errors are said where nothing is set, on stderr.
+/// CUSHIM_LOG is LEVEL[,FILE]; where it is not set, errors go to stderr.
 fn line(level: &str, text: &str) {
     let setting = std::env::var("CUSHIM_LOG").unwrap_or_default();
     let (asked, file) = setting.split_once(',').unwrap_or((&setting, ""));
@@ -51,12 +51,12 @@ fn line(level: &str, text: &str) {
     };
 }
 
-/// Something that the user asked for does not happen.
+/// Says that something that the user asked for does not happen.
 pub fn error(text: &str) {
     line("error", text);
 }
 
-/// What was done with the runtime inside `path`.
+/// Says what was done with the runtime inside `path`.
 pub fn done(path: &Path, count: usize, major: u32, into: impl Display) {
     let path = path.display();
     line(
@@ -79,8 +79,9 @@ fn advice(symbols: bool) -> &'static str {
     }
 }
 
-/// The runtime inside `path` stays as it is. That is said of the program itself at once. Of a library libcushim.so says
-/// it when the library looks for a driver: PyTorch loads many that most programs never call.
+/// The runtime inside `path` stays as it is. For the program itself this is said at once. For a
+/// library, libcushim.so says it when the library looks for a driver: PyTorch loads many that most
+/// programs never call.
 pub fn refused(path: &Path, program: bool, why: impl Display, symbols: bool) {
     let level = if program { "error" } else { "info" };
     let text = format!(
@@ -92,8 +93,8 @@ pub fn refused(path: &Path, program: bool, why: impl Display, symbols: bool) {
     line(level, &text);
 }
 
-/// The runtime inside `path` stays as it is and works over NVIDIA's driver. That the program itself does is
-/// against what was asked for; that a library of it does is how NVIDIA delivers its own.
+/// The runtime inside `path` stays as it is and works over NVIDIA's driver. In the program itself,
+/// that is not what the user asked for; in a library it is normal for NVIDIA's own.
 pub fn left(path: &Path, program: bool, why: impl Display, symbols: bool) {
     let level = if program { "error" } else { "info" };
     line(

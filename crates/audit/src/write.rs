@@ -52,8 +52,8 @@ pub fn apply(base: u64, plan: &Plan<'_>) -> Result<(), Error> {
     let rights = |write: i32| {
         let usual = [(4, libc::PROT_READ), (2, libc::PROT_WRITE), (1, libc::PROT_EXEC)];
         let usual = usual.iter().filter(|(flag, _)| plan.flags & flag != 0).fold(0, |a, b| a | b.1);
-        // SAFETY: pages of the object's code. With execution left on, taking the right to write back
-        // cannot be refused: nothing is half done.
+        // SAFETY: pages of the object's code. As execution stays allowed, removing the right to
+        // write cannot be refused: nothing is half done.
         let done = unsafe { libc::mprotect(begin as *mut c_void, end - begin, usual | write) };
         if done == 0 { Ok(()) } else { Err(Error::Rights(std::io::Error::last_os_error())) }
     };
@@ -101,8 +101,8 @@ fn table(object: &Object) -> &'static [Pair] {
     &[]
 }
 
-/// From now on `dlopen` finds no driver for callers in this part of `object`. In a table that is full there
-/// is no place for one more.
+/// From now on `dlopen` finds no driver for callers in this part of `object`. Does nothing where
+/// the table is full.
 pub fn refuse(object: &Object, part: (u64, u64)) {
     let address = |at: u64| object.base().wrapping_add(at) as usize;
     let free = |pair: &&Pair| pair[1].load(Ordering::Relaxed) == 0;
@@ -115,7 +115,7 @@ pub fn refuse(object: &Object, part: (u64, u64)) {
     }
 }
 
-/// The object with this id goes: others may come to its place.
+/// The object with this id is unloaded: others may take its addresses.
 pub fn allow(id: usize) {
     let Ok(mut refused) = REFUSED.try_lock() else { return };
     refused.retain(|(object, [_, end])| {

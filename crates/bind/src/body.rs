@@ -51,13 +51,13 @@ pub fn rewrite(
         return Err(words.error(start, "a statement without `;`"));
     }
     if most > 0 {
-        // Before what is put before the first statement.
+        // This goes before what is put before the first statement.
         edits.insert(mark, (body.start..body.start, format!(".reg .b64 {REGISTER}<{most}>;\n")));
     }
     Ok(())
 }
 
-/// One statement, less its `;`; answers how many registers it takes.
+/// One statement, without its `;`; returns how many registers it takes.
 fn statement(
     words: &Words<'_>,
     all: Range<usize>,
@@ -78,7 +78,7 @@ fn statement(
     };
     let opcode = all.start + guard;
     if words.get(opcode).starts_with(b".") {
-        // `.reg`, `.param`, `.branchtargets`…: nothing of it is a use.
+        // `.reg`, `.param`, `.branchtargets`…: not uses.
         if of_constants && words.get(opcode) == b".const" {
             return Err(words.error(
                 opcode,
@@ -97,7 +97,7 @@ fn statement(
     });
     let operands = operands.unwrap_or(all.end);
     no_use(words, all.start..opcode, names)?;
-    // A variable may be called as an instruction is: `add.s32` is no use of `add`.
+    // A variable may have the name of an instruction: `add.s32` is no use of `add`.
     let named = words.get(opcode + 1).starts_with(b".");
     no_use(words, opcode + usize::from(named)..operands.max(opcode + 1), names)?;
     if names.generic {
@@ -140,7 +140,8 @@ fn statement(
     Ok(count)
 }
 
-/// What is added to the bound name at `i`, and the end of both; the operand ends before `all_end`.
+/// The number added to the bound name at `i`, and the end of both; the operand ends before
+/// `all_end`.
 fn addend(words: &Words<'_>, i: usize, all_end: usize) -> Result<(usize, String), Error> {
     let end = words.find(i + 1, b",").filter(|end| *end < all_end).unwrap_or(all_end);
     let close = (i + 1..end).find(|i| matches!(words.get(*i), b")" | b"}"));
@@ -167,7 +168,7 @@ fn constants(
     match (opcode, of_const) {
         (b"cvta", Some(_)) => {
             let wide = head.clone().any(|i| matches!(words.get(i), b".u64"));
-            // The address of a constant that stays is what `cvta` is for; all others are generic already.
+            // Only addresses of constants that stay need `cvta`; all others are generic already.
             if stays.is_none() || head.clone().any(|i| words.get(i) == b".to") {
                 if !wide || stays.is_some() {
                     return Err(words.error(head.start, "found this form of cvta, expected cvta.const.u64 or cvta.to.const.u64 of a register"));

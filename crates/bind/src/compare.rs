@@ -5,7 +5,7 @@
 use crate::declare::{Space, Variable};
 use crate::theirs::Theirs;
 
-/// A variable that is the program's.
+/// A variable whose storage is the program's.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Bound {
     /// Its symbol, in both.
@@ -16,7 +16,7 @@ pub struct Bound {
     pub size: u64,
 }
 
-/// What came of comparing.
+/// The result of the comparison.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Compared {
     /// Bound, by name.
@@ -98,7 +98,8 @@ fn said(space: Space, size: Option<u64>) -> String {
     }
 }
 
-/// The program's variable that differs from `name` only in what a compiler derives from a file's name or text.
+/// The program's variable whose name differs from `name` only in what a compiler derives from a
+/// file's name or text.
 fn alike<'a>(name: &str, theirs: &'a Theirs) -> Option<&'a str> {
     let ours = own_part(name);
     let same = |other: &&String| {
@@ -108,7 +109,7 @@ fn alike<'a>(name: &str, theirs: &'a Theirs) -> Option<&'a str> {
     theirs.variables.keys().find(same).map(String::as_str)
 }
 
-/// Whether a name holds that of a file.
+/// Whether a name contains that of a file.
 fn is_internal(name: &str) -> bool {
     name.contains("_INTERNAL_") || name.contains("__nv_static")
 }

@@ -38,7 +38,8 @@ pub struct Variable {
     pub size: Option<u64>,
     /// `.extern`: another image defines it.
     pub external: bool,
-    /// A constant text of the compiler's, such as a format of `printf`: no variable of the source.
+    /// A constant text made by the compiler, such as a format of `printf`: no variable of the
+    /// source.
     pub literal: bool,
     /// A texture, sampler or surface reference.
     pub reference: bool,
@@ -76,7 +77,7 @@ pub fn variables(ptx: &[u8]) -> Result<Vec<Variable>, Error> {
         .collect())
 }
 
-/// What stands at module level and holds names.
+/// An item at module level that holds names.
 pub enum Item {
     Variables(Declaration),
     /// The head of a function, and its body's words between the braces.
@@ -139,7 +140,7 @@ pub fn items(words: &Words<'_>) -> Result<Vec<Item>, Error> {
     Ok(items)
 }
 
-/// Behind the `;` of what begins at `from`.
+/// The word behind the `;` of what begins at `from`.
 fn end(words: &Words<'_>, from: usize) -> Result<usize, Error> {
     let end = words.find(from, b";");
     end.map(|end| end + 1).ok_or_else(|| words.error(from, "a declaration without `;`"))
@@ -178,7 +179,8 @@ fn declaration(
             i = to;
         }
         if open {
-            // `[]` takes as many as its initialiser has; with further dimensions, that is not counted here.
+            // `[]` has as many elements as its initialiser; with further dimensions, they are not
+            // counted here.
             let flat = count == Some(1) && elements > 0;
             count = flat.then_some(elements);
         }
@@ -212,11 +214,12 @@ fn declaration(
     })
 }
 
-/// What stands before the first name of a declaration: where that is, how many lanes a vector has, the type.
+/// Reads what comes before the first name of a declaration: returns the name's place, the lanes of
+/// a vector, the type.
 fn typed(words: &Words<'_>, space: usize, last: usize) -> (usize, u64, String) {
     let (mut lanes, mut element) = (1u64, String::new());
     let mut i = space + 1;
-    // A bank of old texts: `.const[2]`.
+    // A bank, in old texts: `.const[2]`.
     if words.get(i) == b"[" {
         i += 3;
     }
@@ -239,12 +242,12 @@ fn typed(words: &Words<'_>, space: usize, last: usize) -> (usize, u64, String) {
 
 /// The dimensions of an array.
 struct Bounds {
-    /// Elements of all that have a number; none where those are too many.
+    /// The product of all bounds that have a number; none where it is too large.
     count: Option<u64>,
-    /// One has no number.
+    /// One bound has no number.
     open: bool,
     array: bool,
-    /// Behind them.
+    /// The word behind them.
     end: usize,
 }
 
@@ -299,7 +302,7 @@ fn count_elements(words: &Words<'_>, range: Range<usize>) -> u64 {
     count + u64::from(any)
 }
 
-/// Names that compilers give to the texts of `__func__` and its like.
+/// Names that compilers give to `__func__` and the like.
 fn is_compilers(name: &str) -> bool {
     ["__func__", "__FUNCTION__", "__PRETTY_FUNCTION__"].iter().any(|part| name.contains(part))
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// What stands in the way, and where.
+/// What could not be done, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error {
     /// Line of the PTX text, from 1.

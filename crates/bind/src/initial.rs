@@ -24,16 +24,17 @@ pub struct Fixup {
     pub offset: u64,
     /// Bytes of the element: 8, or 1 where only a byte of the address is there.
     pub bytes: u64,
-    /// Which bit of the address comes first.
+    /// The lowest bit of the address that is stored.
     pub shift: u32,
-    /// The bound variable, by its place in the table.
+    /// Index of the bound variable in the table.
     pub bound: usize,
     /// What is added to its address.
     pub addend: i64,
 }
 
-/// Goes through the initialiser of a variable that stays. `bound` gives a name's place in the table, `constant`
-/// says whether the name is of a variable in `.const` that stays; edits are pairs of words and a text.
+/// Goes through the initialiser of a variable that stays. `bound` gives a name's index in the
+/// table, `constant` says whether a name is that of a `.const` variable that stays; edits are pairs
+/// of words and a text.
 pub fn elements(
     words: &Words<'_>,
     declaration: &Declaration,
@@ -98,7 +99,7 @@ pub fn elements(
             && constant(words.get(*name))
             && words.get(name.wrapping_sub(2)) != b"generic"
         {
-            // Addresses of constants are generic ones everywhere now.
+            // Addresses of constants are generic everywhere now.
             edits.push((*name..name + 1, format!("generic({})", words.name(*name))));
         }
         offset += unit;
@@ -111,7 +112,7 @@ trait Run {
 }
 
 impl Run for u64 {
-    /// Whether it is 0xff at a whole byte.
+    /// Whether it is 0xff at a byte boundary.
     fn is_power_of_two_run(&self) -> bool {
         (0..8).any(|byte| *self == 0xff << (8 * byte))
     }
@@ -141,7 +142,7 @@ fn split(words: &Words<'_>, range: Range<usize>) -> Vec<Range<usize>> {
     elements
 }
 
-/// Of `[MASK(] [generic(] name [)] [± number] [)]`: mask and number.
+/// Mask and number of `[MASK(] [generic(] name [)] [± number] [)]`.
 fn address(words: &Words<'_>, element: Range<usize>) -> Option<(Option<u64>, i64)> {
     let list: Vec<&[u8]> = element.map(|i| words.get(i)).collect();
     let (mask, rest) = match list.as_slice() {

@@ -15,7 +15,7 @@ use crate::words::Words;
 
 /// The table of addresses: an array of `.u64` in `.const`, in the order of the bound variables.
 pub const TABLE: &str = "cushim_bound";
-/// What the registers are called that hold them.
+/// Name of the registers that hold them.
 pub(crate) const REGISTER: &str = "%cushim_bound";
 
 /// A rewritten text.
@@ -23,39 +23,40 @@ pub(crate) const REGISTER: &str = "%cushim_bound";
 pub struct Rewritten {
     /// PTX.
     pub text: Vec<u8>,
-    /// What else is to be written before the first launch.
+    /// Addresses to be written before the first launch.
     pub fixups: Vec<Fixup>,
 }
 
-/// What names mean to the rewriting.
+/// The names that matter to the rewriting.
 pub(crate) struct Names<'a> {
     bound: &'a [Bound],
     /// Variables in `.const` that stay.
     constants: BTreeSet<Vec<u8>>,
-    /// Whether a constant is bound: then addresses of constants are generic ones everywhere.
+    /// Whether a constant is bound: then addresses of constants are generic everywhere.
     pub generic: bool,
 }
 
 impl Names<'_> {
-    /// The place of a bound variable in the table.
+    /// The index of a bound variable in the table.
     pub fn bound(&self, word: &[u8]) -> Option<usize> {
         self.bound.iter().position(|bound| bound.name.as_bytes() == word)
     }
 
-    /// Whether it is a constant that stays, and that matters.
+    /// Whether it is a constant that stays, where that matters.
     pub fn constant(&self, word: &[u8]) -> bool {
         self.generic && self.constants.contains(word)
     }
 }
 
-/// Edits of words: what is there instead.
+/// Edits: ranges of words, and the text in their place.
 pub(crate) type Edits = Vec<(Range<usize>, String)>;
 
 /// Rewrites a text so that it reaches the variables `bound` by addresses. The same list for several texts gives the
 /// same table.
 ///
 /// # Errors
-/// Where the text is not understood, or does with such a variable what cannot be done by address.
+/// Where the text is not understood, or uses such a variable in a way that an address does not
+/// allow.
 pub fn rewrite(ptx: &[u8], bound: &[Bound]) -> Result<Rewritten, Error> {
     let words = Words::new(ptx);
     let items = items(&words)?;
@@ -87,7 +88,7 @@ pub fn rewrite(ptx: &[u8], bound: &[Bound]) -> Result<Rewritten, Error> {
                 Some(head.start)
             }
             Item::Section(range) => {
-                // A debugger is told of no address rather than of a wrong one.
+                // A debugger gets no address rather than a wrong one.
                 edits.extend(
                     range
                         .clone()
@@ -104,7 +105,8 @@ pub fn rewrite(ptx: &[u8], bound: &[Bound]) -> Result<Rewritten, Error> {
         first = first.or(begins);
     }
     between(&words, &items, &names)?;
-    // The table goes before something that was understood: behind the rest may be a string or a comment without end.
+    // The table goes before an item that was understood: the rest may end in an open string or
+    // comment.
     let Some(first) = first else {
         return Err(words.error(0, "found neither a function nor a variable".to_owned()));
     };
@@ -126,7 +128,7 @@ fn names<'a>(items: &[Item], bound: &'a [Bound]) -> Names<'a> {
     }
 }
 
-/// What stands between the items is not understood, so it must not be about a bound variable.
+/// Text between the items is not understood, so it must not name a bound variable.
 fn between(words: &Words<'_>, items: &[Item], names: &Names<'_>) -> Result<(), Error> {
     let mut next = 0;
     for item in items {
@@ -141,7 +143,7 @@ fn between(words: &Words<'_>, items: &[Item], names: &Names<'_>) -> Result<(), E
     no_use(words, next..words.len(), names)
 }
 
-/// A declaration goes where its variable is bound; else its initialiser may hold addresses.
+/// Removes a declaration whose variable is bound; otherwise its initialiser may hold addresses.
 fn variables(
     words: &Words<'_>,
     declaration: &Declaration,
@@ -173,7 +175,7 @@ fn variables(
         edits,
     )?;
     if !found.is_empty() && !declaration.linked {
-        // It must be found by name.
+        // It must be visible, to be found by name.
         let space = declaration.space;
         edits.push((space..space + 1, format!(".visible {}", words.name(space))));
     }
@@ -192,7 +194,7 @@ fn head(words: &Words<'_>, range: Range<usize>, names: &Names<'_>) -> Result<(),
     }
 }
 
-/// No bound name may stand there.
+/// Fails where a bound name occurs there.
 pub(crate) fn no_use(
     words: &Words<'_>,
     mut range: Range<usize>,
@@ -212,7 +214,7 @@ pub(crate) fn no_use(
 
 fn put_together(words: &Words<'_>, first: usize, table: &str, mut edits: Edits) -> Vec<u8> {
     edits.push((first..first, table.to_owned()));
-    // What is put before a word comes before what takes the word's place.
+    // An insertion before a word comes before a replacement of the word.
     edits.sort_by_key(|(range, _)| (range.start, range.end));
     let mut text = Vec::with_capacity(words.text.len() + table.len() + edits.len() * 64);
     let mut done = 0;

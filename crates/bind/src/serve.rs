@@ -20,7 +20,7 @@ pub struct Part<'a> {
     pub bytes: &'a [u8],
 }
 
-/// How it serves.
+/// How a replacement is used.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Service {
     /// Variables that are the program's, in the order of the table.
@@ -29,11 +29,11 @@ pub struct Service {
     pub own: Vec<String>,
     /// The parts to use, by their number, with their texts; `None`: all of them, as they are.
     pub texts: Option<Vec<(usize, Vec<u8>)>>,
-    /// What else is to be written before the first launch.
+    /// Addresses to be written before the first launch.
     pub fixups: Vec<Fixup>,
 }
 
-/// Decides, and rewrites. `theirs` is asked if the replacement has variables.
+/// Decides how, and rewrites. `theirs` is called if the replacement has variables.
 ///
 /// # Errors
 /// Why it cannot be used there.
@@ -91,7 +91,7 @@ pub fn serve(
     }
     let mut texts = Vec::new();
     let mut fixups: Option<Vec<Fixup>> = None;
-    // Machine code beside the PTX has storage of its own: it is left out.
+    // Machine code beside the PTX would have storage of its own: it is left out.
     for (number, part) in parts.iter().enumerate().filter(|(_, part)| part.is_ptx) {
         let new = rewrite(part.bytes, &compared.bound).map_err(|why| why.to_string())?;
         if fixups.as_ref().is_some_and(|known| *known != new.fixups) {

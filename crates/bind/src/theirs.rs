@@ -9,7 +9,8 @@ use cushim_image::{Cubin, Limits, amdgpu, ptx};
 
 use crate::declare::Space;
 
-/// What a program's image has, by name: space and size; several where its parts differ. A size of 0 is not known.
+/// The variables of a program's image by name: space and size, several where its parts differ. A
+/// size of 0 means unknown.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Theirs {
     /// The variables.

@@ -24,7 +24,7 @@ pub struct CtlArgs {
 
 #[derive(Debug, clap::Subcommand)]
 enum Action {
-    /// Record again; where it was not off, record whatever window was asked for at the start
+    /// Record again; if it was not off, ignore the window given at the start
     On,
     /// Record nothing from now on
     Off,

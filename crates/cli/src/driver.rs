@@ -39,14 +39,14 @@ pub struct Driver {
     events: [usize; 2],
 }
 
-/// Calls a function of the driver: its name, the types of its arguments, and these.
+/// Calls a driver function, given its name and its arguments with their types.
 macro_rules! call {
     ($library:expr, $name:literal ($($type:ty = $arg:expr),*)) => {
         status!($library, $name ($($type = $arg),*)).and_then(|status| checked($name, status))
     };
 }
 
-/// The same, for the status that it answers.
+/// The same, but returns its status.
 macro_rules! status {
     ($library:expr, $name:literal ($($type:ty = $arg:expr),*)) => {{
         // SAFETY: the signature is that of the CUDA driver API.
@@ -100,7 +100,7 @@ impl Driver {
     /// Loads an image.
     ///
     /// # Errors
-    /// Where the driver does not take it.
+    /// Where the driver refuses it.
     pub fn load(&mut self, mut image: Vec<u8>) -> Result<Module, Error> {
         // PTX is text that ends with a NUL.
         image.push(0);
@@ -152,13 +152,13 @@ impl Driver {
     /// A kernel of an image.
     ///
     /// # Errors
-    /// Where the driver does not take the image, or has no such kernel in it.
+    /// Where the driver refuses the image, or finds no such kernel in it.
     pub fn kernel(&mut self, image: Vec<u8>, name: &str, shared: u32) -> Result<Function, Error> {
         let module = self.load(image)?;
         let found = self.find(module, name)?;
         let Function(function) = found
             .ok_or_else(|| Error::Library(format!("the image has no kernel {}", name.shown())))?;
-        /// More needs the kernel's permission.
+        /// More must be enabled for the kernel.
         const USUAL: u32 = 48 << 10;
         /// CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES.
         const MOST_SHARED: i32 = 8;
@@ -181,7 +181,7 @@ impl Driver {
         Ok(at)
     }
 
-    /// Host memory that the device sees at the same address, as zeros. It stays.
+    /// Zeroed host memory that the device sees at the same address. It is never freed.
     ///
     /// # Errors
     /// The driver's.
@@ -189,7 +189,7 @@ impl Driver {
         let mut at: *mut c_void = std::ptr::null_mut();
         let bytes = bytes.max(1);
         call!(self.library, "cuMemAllocHost_v2"(*mut *mut c_void = &mut at, usize = bytes))?;
-        // SAFETY: the driver gave so many bytes.
+        // SAFETY: the driver returned this many bytes.
         unsafe { at.cast::<u8>().write_bytes(0, bytes) };
         Ok(at.cast())
     }
@@ -206,7 +206,7 @@ impl Driver {
         Ok(Stream(stream))
     }
 
-    /// Makes the context current in this thread, which is another than [`Driver::open`]'s.
+    /// Makes the context current in this thread, another than that of [`Driver::open`].
     ///
     /// # Errors
     /// The driver's.
@@ -248,21 +248,22 @@ impl Driver {
     /// Waits for a stream.
     ///
     /// # Errors
-    /// The driver's, also what a kernel did wrong.
+    /// The driver's, also a kernel's fault.
     pub fn wait(&self, Stream(stream): Stream) -> Result<(), Error> {
         call!(self.library, "cuStreamSynchronize"(usize = stream))
     }
 
-    /// Device memory while a kernel runs: [`Driver::allocate`] may wait for it. None where there is no more.
+    /// Device memory while a kernel runs, for whose end [`Driver::allocate`] may wait. None where
+    /// there is no more.
     ///
     /// # Errors
-    /// The driver's, but for that there is no memory.
+    /// The driver's, except out of memory.
     pub fn allocate_meanwhile(
         &self,
         bytes: u64,
         Stream(stream): Stream,
     ) -> Result<Option<u64>, Error> {
-        /// CUDA_ERROR_INVALID_VALUE: more than any device has, too.
+        /// CUDA_ERROR_INVALID_VALUE: also returned for more than any device has.
         const INVALID: Status = 1;
         /// CUDA_ERROR_OUT_OF_MEMORY.
         const NO_MEMORY: Status = 2;
@@ -276,7 +277,7 @@ impl Driver {
             return Ok(None);
         }
         checked("cuMemAllocAsync", status)?;
-        // The memory is there when the stream has come to it.
+        // The memory is ready when the stream has reached the allocation.
         loop {
             match status!(self.library, "cuStreamQuery"(usize = stream))? {
                 NOT_READY => std::thread::yield_now(),
@@ -285,7 +286,7 @@ impl Driver {
         }
     }
 
-    /// Gives back what [`Driver::allocate_meanwhile`] gave.
+    /// Frees memory of [`Driver::allocate_meanwhile`].
     ///
     /// # Errors
     /// The driver's.
@@ -318,10 +319,10 @@ impl Driver {
         Ok(to)
     }
 
-    /// Launches, waits, and answers how long the kernel took, in milliseconds.
+    /// Launches, waits, and returns how long the kernel took, in milliseconds.
     ///
     /// # Errors
-    /// The driver's, also what the kernel did wrong.
+    /// The driver's, also the kernel's fault.
     pub fn launch(
         &self,
         Function(function): Function,

@@ -64,7 +64,7 @@ Examples:
 /// Runs the command.
 pub fn run(args: EnvArgs) -> Outcome {
     environ::warn_of_unknown();
-    // Where it will run is not known here: only what was asked for is chosen.
+    // The machine that will run it is not known here: only an explicit choice counts.
     let cuda = args.record.backend.resolve(args.record.lib.as_deref(), Backend::Native)?;
     let output = args.output.unwrap_or_else(|| record::DEFAULT_OUTPUT.into());
     launch::refuse_text(Path::new(&output))?;

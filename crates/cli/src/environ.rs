@@ -13,7 +13,8 @@ use clap::builder::FalseyValueParser;
 pub const PREFIX: &str = "CUSHIM_";
 /// Set to anything but 0, empty, `no`, `off` or `false`: the program runs untouched.
 pub const DISABLE: &str = "CUSHIM_DISABLE";
-/// Set by the launcher for the program: `CUSHIM_*` beside it are the launcher's words, not the user's.
+/// Set by the launcher for the program: then the other `CUSHIM_*` are the launcher's, not the
+/// user's.
 pub const LAUNCHER: &str = "CUSHIM_LAUNCHER";
 
 /// The rules of `--redirect`'s manifest, as the launcher hands them to the library ([`cushim_rules::compiled`]).
@@ -28,14 +29,16 @@ pub const CLOCK: &str = "CUSHIM_CLOCK";
 /// NVIDIA's driver library for the backend `driver`, where it is not in the usual places.
 pub const LIBCUDA: &str = "CUSHIM_LIBCUDA";
 
-/// NVIDIA's `libcudart_static.a`, by which the functions of stripped static runtimes are found, where it is in no usual place.
+/// NVIDIA's `libcudart_static.a`, which helps to find the functions of stripped static runtimes,
+/// where it is not in the usual places.
 pub const CUDART_STATIC: &str = "CUSHIM_CUDART_STATIC";
 
 /// The clang that translates PTX for AMD's GPUs, where it is not in the usual places.
 pub const CLANG: &str = "CUSHIM_CLANG";
 
-/// For the backend `cpu`: how many devices there are (1 to 16), how many threads run kernels,
-/// `interpreter`: nothing is compiled, what level of processors kernels may use, the compute capability.
+/// For the backend `cpu`: the number of devices (1 to 16), the threads that run kernels,
+/// `interpreter` (nothing is compiled), the processor level that kernels may use, the compute
+/// capability.
 pub const CPU: [&str; 5] = [
     "CUSHIM_CPU_DEVICES",
     "CUSHIM_CPU_THREADS",
@@ -44,19 +47,20 @@ pub const CPU: [&str; 5] = [
     "CUSHIM_CPU_CAPABILITY",
 ];
 
-/// For the backend `cpu`: whether compiled kernels are kept between runs, and where. Their `off` is a word to
-/// the library, and whoever starts us means it.
+/// For the backend `cpu`: whether compiled kernels are kept between runs, and where. Their `off` is
+/// a value for the library, so it is passed on.
 pub const CACHE: [&str; 2] = ["CUSHIM_CACHE", "CUSHIM_CACHE_DIR"];
 
-/// For the backend `cpu`: the library of LLVM that compiles kernels, too, and whether launches wait for it. Its `off` is a word
-/// to the library, too.
+/// For the backend `cpu`: the library of LLVM that compiles kernels, too, and whether launches wait for it. Its `off` is a
+/// value for the library, too.
 pub const LLVM: [&str; 2] = ["CUSHIM_LLVM", "CUSHIM_LLVM_WAIT"];
 
-/// For the backend `cpu`: whether products and sums are fused. Its `off` is a word to the library, too.
+/// For the backend `cpu`: whether products and sums are fused. Its `off` is a value for the
+/// library, too.
 pub const FMAD: &str = "CUSHIM_FMAD";
 
-/// What `cushim check` tells the program's processes: what to look for, where to tell it, which kernels and launches are
-/// reported on.
+/// What `cushim check` passes to the program's processes: what to look for, the file for findings,
+/// which kernels and launches are reported on.
 pub const CHECK: [&str; 6] = [
     "CUSHIM_CHECK",
     "CUSHIM_CHECK_FILE",
@@ -66,15 +70,15 @@ pub const CHECK: [&str; 6] = [
     "CUSHIM_CHECK_ENDS",
 ];
 
-/// What `cushim profile` tells the program's processes: where to tell it, which kernels and launches are counted, and how large
-/// the model's caches are.
+/// What `cushim profile` passes to the program's processes: the file for counts, which kernels and
+/// launches are counted, and the sizes of the model's caches.
 pub const PROFILE: [&str; 4] =
     ["CUSHIM_PROFILE", "CUSHIM_PROFILE_KERNEL", "CUSHIM_PROFILE_LAUNCHES", "CUSHIM_PROFILE_CACHES"];
 
-/// For the backend `hsa`: AMD's runtime, and the compiler that translated kernels are given to.
+/// For the backend `hsa`: AMD's runtime, and the compiler for translated kernels.
 pub const HSA: [&str; 2] = ["CUSHIM_HSA", "CUSHIM_CLANG"];
 
-/// For AMD's GPUs in software: which there are. The launcher sets it from `--emulate`.
+/// The AMD GPUs in software. The launcher sets it from `--emulate`.
 pub const GPUS: &str = "CUSHIM_GPUS";
 
 /// Subcommands whose options can be given in the environment.
@@ -105,7 +109,7 @@ fn attach_one(arg: clap::Arg) -> clap::Arg {
     if is_switch { arg.value_parser(FalseyValueParser::new()) } else { arg }
 }
 
-/// The variables that mean something to us: those of the options, and a few of their own.
+/// The variables that cushim reads: those of the options, and a few others.
 pub fn known(command: &clap::Command) -> Vec<String> {
     let mut names: Vec<String> = SUBCOMMANDS
         .iter()
@@ -128,8 +132,8 @@ pub fn known(command: &clap::Command) -> Vec<String> {
     names
 }
 
-/// Removes `CUSHIM_*` variables that are switched off (`0` or empty), so that no option is taken from
-/// them; and all of them where an outer launcher set them, since they are its words to the library.
+/// Removes `CUSHIM_*` variables that are switched off (`0` or empty), so that no option is taken
+/// from them; and all of them where an outer launcher set them for the library.
 pub fn forget_switched_off(command: &clap::Command) {
     let nested = std::env::var_os(LAUNCHER).is_some();
     for name in known(command) {
@@ -148,8 +152,8 @@ pub fn forget_switched_off(command: &clap::Command) {
 /// What was removed.
 static FORGOTTEN: Mutex<Vec<(String, OsString)>> = Mutex::new(Vec::new());
 
-/// Puts back what [`forget_switched_off`] removed: this process is about to call CUDA itself, and the libraries in it
-/// read what whoever started it has told them.
+/// Restores what [`forget_switched_off`] removed: this process is about to call CUDA itself, and
+/// its libraries read these variables.
 ///
 /// # Safety
 /// The process has one thread.
@@ -173,7 +177,7 @@ pub fn disabled() -> bool {
     std::env::var_os(DISABLE).is_some_and(|value| !is_off(&value))
 }
 
-/// Names of variables that look like ours and are none, each with the known name nearest to it.
+/// Unknown variables that begin like ours, each with the nearest known name.
 pub fn unknown(command: &clap::Command) -> Vec<(String, Option<String>)> {
     let known = known(command);
     let mut found: Vec<_> = std::env::vars_os()
@@ -193,7 +197,7 @@ pub fn warn_of_unknown() {
     }
 }
 
-/// The candidate that `name` was probably meant to be: at most two letters away, and most of its letters the same.
+/// The candidate that `name` probably means: at most two letters away, and mostly the same letters.
 fn nearest(name: &str, candidates: &[String]) -> Option<String> {
     let (distance, best) = candidates.iter().map(|c| (distance(name, c), c)).min()?;
     let own = name.len().saturating_sub(PREFIX.len());

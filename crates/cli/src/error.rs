@@ -5,7 +5,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What a subcommand answers: its exit code, or why it failed.
+/// The result of a subcommand: its exit code, or why it failed.
 pub type Outcome = Result<u8, Error>;
 
 /// Exit code: cushim itself failed (as `env` and `timeout` have it).
@@ -27,7 +27,7 @@ pub enum Error {
         /// What the system said.
         source: io::Error,
     },
-    /// An argument that is well formed but cannot be obeyed.
+    /// An argument that is well formed but cannot be used.
     Usage(String),
     /// The preloaded library cannot be found or cannot be used.
     Library(String),
@@ -57,7 +57,7 @@ impl Error {
         Error::Io { doing, path: path.to_owned(), source }
     }
 
-    /// The exit code that says so.
+    /// Its exit code.
     pub fn exit_code(&self) -> u8 {
         match self {
             Error::Start { source, .. } if source.kind() == io::ErrorKind::NotFound => NOT_FOUND,
@@ -80,7 +80,7 @@ impl fmt::Display for Error {
             Error::Foreign { path, found, expected } => {
                 write!(f, "{}: found {}, expected {expected}", path.shown(), found.shown())
             }
-            // It names the file as it is.
+            // Its text already names the file.
             Error::Trace(error) => words(error.to_string()).shown().fmt(f),
         }
     }

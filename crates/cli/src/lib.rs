@@ -127,7 +127,7 @@ pub fn command() -> clap::Command {
     environ::attach(Cli::command())
 }
 
-/// Runs the program and answers its exit code.
+/// Runs the program and returns its exit code.
 pub fn main() -> ExitCode {
     stack::enough(work)
 }
@@ -183,7 +183,7 @@ fn work() -> ExitCode {
     }
 }
 
-/// Prints `cushim: …` on stderr; a closed stderr is nobody's concern. No escape sequence gets through.
+/// Prints `cushim: …` on stderr; a closed stderr is ignored. Escape sequences are replaced.
 pub fn complain(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "cushim: {}", cushim_names::lines(text));
 }
@@ -206,8 +206,8 @@ fn usage(error: &clap::Error) -> ExitCode {
     ExitCode::from(if fails { OWN_FAILURE } else { 0 })
 }
 
-/// `cushim ls … | head` ends quietly, as other programs do. Rust ignores SIGPIPE at start; for `trace`
-/// it stays ignored, because the launcher must outlive whoever read its output.
+/// `cushim ls … | head` ends quietly, as other programs do. Rust ignores SIGPIPE at start; for
+/// `trace` it stays ignored, because the launcher must outlive the reader of its output.
 fn die_of_broken_pipes() {
     // SAFETY: sets a default disposition; no handler of ours is involved.
     unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };

@@ -26,28 +26,28 @@ pub const LD_AUDIT: &str = "LD_AUDIT";
 pub struct Front {
     /// Its file, beside libcushim.so.
     pub file: &'static str,
-    /// Its SONAME: what it stands for.
+    /// Its SONAME, that of the library it replaces.
     pub soname: &'static str,
 }
 
-/// Those of the backends other than native, in the order of preloading.
+/// The libraries for the backends other than native, in the order of preloading.
 pub const FRONTS: [Front; 4] = [
     Front { file: "libcushim_cudart11.so", soname: "libcudart.so.11.0" },
     Front { file: "libcushim_cudart12.so", soname: "libcudart.so.12" },
     Front { file: "libcushim_cudart13.so", soname: "libcudart.so.13" },
     Front { file: DRIVER, soname: "libcuda.so.1" },
 ];
-/// What AMD's runtime takes for the kernel driver's library.
+/// The library that AMD's runtime uses instead of the kernel driver's library.
 pub const EMULATION: &str = "libcushim_hsakmt.so";
 /// The one of them that stands for the driver.
 pub const DRIVER: &str = "libcushim_cuda.so";
-/// What has NVIDIA's compilers inside a program give PTX: for the backend cpu.
+/// Makes NVIDIA's compilers inside a program return PTX: for the backend cpu.
 pub const COMPILERS: &str = "libcushim_compilers.so";
-/// What says which devices there are, in the place of libnvidia-ml.so.1: for the backend cpu.
+/// Replaces libnvidia-ml.so.1, which lists devices: for the backend cpu.
 pub const NVML: &str = "libcushim_nvml.so";
-/// What the thin libraries jump into.
+/// The library that the thin ones jump into.
 pub const CORE: &str = "libvcuda.so";
-/// What leads statically linked runtimes to them.
+/// The library that redirects statically linked runtimes to them.
 pub const AUDIT: &str = "libcushim_audit.so";
 
 /// Finds the library: `given`, else beside this program, else in `../lib` or `../lib64` of it. The
@@ -74,8 +74,8 @@ pub fn find_library(given: Option<&Path>) -> Result<PathBuf, Error> {
     }
 }
 
-/// As [`usable`] for a file that is named as ours are. Each start of a program comes through here, seven
-/// times: what is well is seen at the first bytes, and what is not well is read for the message.
+/// As [`usable`], for a file with one of our names. Each start of a program calls this seven times:
+/// a good file shows in the first bytes, and only a bad one is read further, for the message.
 fn ours(path: &Path) -> Result<PathBuf, Error> {
     match elf::is_library_by_header(path) {
         true => std::path::absolute(path).map_err(|e| Error::io("find", path, e)),
@@ -129,14 +129,14 @@ pub fn is_ours(entry: &Path) -> bool {
         || FRONTS.iter().any(|front| is(front.file))
 }
 
-/// As [`is_ours`], and those that ours open.
+/// As [`is_ours`], also for the libraries that ours open.
 pub fn is_any_of_ours(file: &Path) -> bool {
     is_ours(file)
         || [CORE, EMULATION].iter().any(|name| file.file_name().is_some_and(|f| f == *name))
 }
 
-/// The value for LD_PRELOAD: what is there already, then `libraries`. They come last so that sanitizers,
-/// which insist on being first, still are, and so that others' hooks find ours behind them.
+/// The value for LD_PRELOAD: what is there already, then `libraries`. Ours come last, so that
+/// sanitizers, which must be first, still are, and others' hooks find ours behind them.
 pub fn value(libraries: &[PathBuf]) -> OsString {
     let twice =
         |entry: &Path| libraries.iter().any(|library| library.file_name() == entry.file_name());
@@ -171,9 +171,10 @@ pub fn expressible(path: &Path) -> bool {
     !path.as_os_str().as_bytes().iter().any(bad)
 }
 
-/// Paths to `libraries` (all of one folder) that LD_PRELOAD can express: themselves, or links in a folder
-/// that only this user can write. The links stay, since programs that are started later need them too;
-/// the same libraries get the same links, all in one folder, since they look for each other beside themselves.
+/// Paths to `libraries` (all in one folder) that LD_PRELOAD can express: their own, or links in a
+/// folder that only this user can write. The links stay, for programs that are started later; the
+/// same libraries get the same links, all in one folder, since they look for each other beside
+/// themselves.
 pub fn reachable(libraries: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
     if libraries.iter().all(|library| expressible(library)) {
         return Ok(libraries.to_vec());
@@ -194,10 +195,11 @@ pub fn reachable(libraries: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
         .unwrap_or_else(|| Error::Library(format!("LD_PRELOAD cannot express the path {first}"))))
 }
 
-/// A folder of links to `target` by each of `names`, which has nothing else in it, and a name that begins with `kind`.
+/// A folder whose name begins with `kind`, with links to `target` by each of `names` and nothing
+/// else.
 ///
 /// # Errors
-/// Neither the user's cache nor /tmp has place for a folder that nobody else can write.
+/// Neither the user's cache nor /tmp takes a folder that only this user can write.
 pub fn links(kind: &str, target: &Path, names: &[&str]) -> Result<PathBuf, Error> {
     let make = |folder: &Path| {
         let folder = own_folder(folder, kind, &target.join(names.join(":")))?;
@@ -239,7 +241,8 @@ fn link(folder: &Path, name: &OsStr, target: &Path) -> Result<PathBuf, Error> {
     if fs::read_link(&path).is_ok_and(|there| there == target) {
         return Ok(path);
     }
-    // Another process may be making the same link: make it aside and move it into place.
+    // Another process may be making the same link: make it under another name and move it into
+    // place.
     let aside = folder.join(format!("{}.tmp", std::process::id()));
     let _ = fs::remove_file(&aside);
     std::os::unix::fs::symlink(target, &aside)
@@ -248,7 +251,7 @@ fn link(folder: &Path, name: &OsStr, target: &Path) -> Result<PathBuf, Error> {
     Ok(path)
 }
 
-/// Makes `path`, or takes it as it is if it is a folder of this user that nobody else can write.
+/// Makes `path`, or accepts it if it is a folder of this user that nobody else can write.
 fn private_folder(path: &Path) -> Result<PathBuf, Error> {
     if let Err(error) = DirBuilder::new().mode(0o700).recursive(true).create(path)
         && error.kind() != std::io::ErrorKind::AlreadyExists
@@ -282,7 +285,7 @@ mod tests {
     fn a_file_of_ours_is_known_by_its_header_and_told_of_where_it_is_not_well() {
         let dir = tempfile::tempdir().unwrap();
         let (whole, cut, text) = ["a", "b", "c"].map(|name| dir.path().join(name)).into();
-        // A program that may lie anywhere begins as libraries do.
+        // A position-independent program begins as libraries do.
         let bytes = fs::read(std::env::current_exe().unwrap()).unwrap();
         fs::write(&whole, &bytes).unwrap();
         fs::write(&cut, &bytes[..bytes.len() - 100]).unwrap();

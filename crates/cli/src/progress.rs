@@ -11,7 +11,7 @@ use cushim_trace::event::{Body, Event};
 use cushim_trace::layout::{CALL_WORDS, GPU_COUNTERS, LAUNCH_ARGS, RANGE_TEXT, SLOT, slots};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Shorter work needs no bar.
+/// Shorter work gets no bar.
 const PATIENCE: Duration = Duration::from_millis(300);
 /// Events between two looks at the clock.
 const STRIDE: u32 = 1 << 14;
@@ -21,7 +21,7 @@ const STRIDE: u32 = 1 << 14;
 #[derive(Clone)]
 pub struct Progress {
     shared: Option<Arc<Shared>>,
-    /// What was counted here since the bar was told.
+    /// Bytes counted since the bar was updated.
     bytes: u64,
     events: u32,
 }
@@ -63,7 +63,7 @@ impl Progress {
     }
 }
 
-/// Says on standard error, where that is a terminal, what is being done that may take a while.
+/// Says on standard error, where that is a terminal, which long work is under way.
 pub fn note(what: &str) {
     if stderr().is_terminal() {
         crate::complain(&format!("{what} …"));

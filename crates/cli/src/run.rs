@@ -84,7 +84,7 @@ Exit status: the program's own, since this becomes the program. 125 if cushim it
 program cannot be run, 127 if it is not found.";
 
 impl RunArgs {
-    /// A program of HIP's has nothing to do with CUDA.
+    /// Refuses options for CUDA with a program of HIP or HSA.
     fn refuse_cuda(&self) -> Result<(), Error> {
         let given = [
             ("--symbols", !self.backend.symbols.is_empty()),
@@ -102,7 +102,7 @@ impl RunArgs {
     }
 }
 
-/// Runs the command; comes back only if that fails.
+/// Runs the command; returns only if that fails.
 pub fn run(args: RunArgs) -> Outcome {
     launch::untouched(&args.program.command)?;
     launch::refuse_foreign(&args.program.command[0])?;

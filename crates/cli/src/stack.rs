@@ -5,10 +5,10 @@
 
 use std::ptr;
 
-/// Enough for everything here, in pages that are taken as they are used.
+/// Enough for all commands; pages take memory only once they are used.
 const SIZE: usize = 8 << 20;
-/// So much at its end stays zero: what walks up the stack reads there what it takes for the frame that called, and ends
-/// at a return address of zero.
+/// Bytes that stay zero at its end: code that walks up the stack takes them for the caller's frame,
+/// and ends at a return address of zero.
 const END: usize = 16 << 10;
 
 /// Runs `work`, on another stack where this one has less than [`SIZE`] bytes.
@@ -31,7 +31,7 @@ pub fn enough<R>(work: impl FnOnce() -> R) -> R {
     on(stack, work)
 }
 
-/// What goes to the other stack, and what comes back from it.
+/// The work for the other stack, and its result.
 struct Errand<W, R> {
     work: Option<W>,
     result: Option<std::thread::Result<R>>,
@@ -41,7 +41,7 @@ fn on<R, W: FnOnce() -> R>(stack: *mut libc::c_void, work: W) -> R {
     extern "C" fn run<R, W: FnOnce() -> R>(errand: *mut Errand<W, R>) {
         // SAFETY: the errand of `on`, which waits.
         let errand = unsafe { &mut *errand };
-        // A panic does not unwind from one stack to the other.
+        // A panic must not unwind from one stack to the other.
         let work = errand.work.take();
         errand.result =
             work.map(|work| std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)));

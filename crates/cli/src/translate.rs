@@ -32,7 +32,7 @@ pub struct TranslateArgs {
     #[arg(long, value_name = "N")]
     image: Option<usize>,
 
-    /// Fail where a kernel is not translated; else the others are
+    /// Fail if a kernel is not translated; by default, write the others
     #[arg(long)]
     strict: bool,
 }
@@ -82,7 +82,7 @@ pub fn run(args: TranslateArgs) -> crate::Outcome {
     Ok(0)
 }
 
-/// The folder of kept code: what runs programs uses the same one.
+/// The folder of cached code, the same as for programs that run.
 fn cache() -> Option<Cache> {
     let off = std::env::var_os("CUSHIM_CACHE").unwrap_or_default();
     if ["0", "no", "off", "false"].contains(&off.to_string_lossy().to_lowercase().as_str()) {
@@ -95,7 +95,7 @@ fn cache() -> Option<Cache> {
     Some(Cache::at(&folder))
 }
 
-/// The PTX that is meant.
+/// The chosen PTX.
 fn text(args: &TranslateArgs) -> Result<String, Error> {
     let host = HostFile::open(&args.file)?;
     let limits = Limits::DEFAULT;

@@ -10,7 +10,7 @@ use zstd_safe::{CCtx, CParameter, InBuffer, OutBuffer};
 
 use crate::Error;
 
-/// So hard it tries: three times as fast as a JSON line is made.
+/// The compression level: three times as fast as JSON lines are made.
 const LEVEL: i32 = 3;
 const BUFFER: usize = 128 << 10;
 
@@ -38,7 +38,7 @@ pub struct Compressed<W: Write> {
 }
 
 impl<W: Write> Compressed<W> {
-    /// Before `to`.
+    /// Compresses into `to`.
     pub fn new(to: W) -> Result<Self, Error> {
         let mut context = CCtx::create();
         let set = context.set_parameter(CParameter::CompressionLevel(LEVEL));

@@ -8,8 +8,8 @@ use std::process::Command;
 
 /// Tells the linker the library's names, and that it needs libvcuda.so.
 ///
-/// libvcuda.so itself is built by the same run of cargo, in no order: what is linked against is an empty
-/// library of its name, as import libraries are; the loader binds the symbols.
+/// libvcuda.so itself is built by the same run of cargo, in no fixed order: the link uses an empty
+/// library of its name, like an import library; the loader binds the symbols.
 pub fn front(soname: &str, node: Option<&str>) {
     println!("cargo::rerun-if-changed=build.rs");
     let out = PathBuf::from(std::env::var_os("OUT_DIR").unwrap_or_default());
@@ -34,9 +34,9 @@ pub fn front(soname: &str, node: Option<&str>) {
     for arg in ["-Wl,--no-as-needed", "-lvcuda", "-Wl,--as-needed"] {
         println!("cargo::rustc-cdylib-link-arg={arg}");
     }
-    // Rust's library comes with every cdylib, and its unwinding would keep nearly all of it, as each entry of an
-    // unwind table names `rust_eh_personality`. Nothing of a front unwinds: its jumps have no frame. So the name
-    // means nothing here, and what nobody uses is left out.
+    // Rust's library is part of every cdylib, and unwind tables, each entry of which names
+    // `rust_eh_personality`, would keep nearly all of it. A front never unwinds: its jumps have no
+    // frame. So the name is defined as nothing here, and the linker drops unused code.
     let mut text = String::from("rust_eh_personality = 0;\n");
     if let Some(node) = node {
         text.push_str(&format!("VERSION {{ {node} {{ }}; }}\n"));

@@ -33,7 +33,7 @@ macro_rules! runtime_jumps {
     };
 }
 
-/// A jump, if the majors of the row hold the wanted one.
+/// A jump, if the row's majors include the wanted one.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! runtime_jump {
@@ -45,7 +45,7 @@ macro_rules! runtime_jump {
         $crate::runtime_jump!($wanted $node [$($rest)*] $name $exported);
     };
     (@ $major:tt $node:literal $name:ident $exported:tt) => {
-        // r11 is nobody's: neither an argument nor preserved (System V ABI, x86-64, 3.2.1).
+        // r11 is free: neither an argument nor preserved (System V ABI, x86-64, 3.2.1).
         std::arch::global_asm!(
             ".text",
             ".balign 16",

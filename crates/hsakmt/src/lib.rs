@@ -40,12 +40,12 @@ macro_rules! exports {
 
 type Out = *mut u8;
 
-// AMD's runtime promises that pointers are what hsakmt.h says they are; each SAFETY line says what that is.
+// AMD's runtime passes pointers as hsakmt.h declares them; each SAFETY line says what that is.
 exports! {
     fn hsaKmtOpenKFD() { Status::Success }
     fn hsaKmtCloseKFD() { Status::Success }
     fn hsaKmtRuntimeEnable(debug: u64, _traps: bool) {
-        // Only the names in messages come from there: there is no debugger to serve.
+        // Only the names for messages are taken from it: no debugger is supported.
         names::remember(debug);
         Status::NotSupported
     }
@@ -163,7 +163,7 @@ unsafe fn mask(count: u64, nodes: *const u32) -> u32 {
         .fold(0, |sum, i| sum | memory::bit(unsafe { nodes.add(i).read_unaligned() }))
 }
 
-/// Maps, and says that the GPU's address is the same.
+/// Maps, and returns the same address for the GPU.
 fn mapped(at: u64, bytes: u64, alternate: *mut u64, nodes: u32) -> Status {
     let status = memory::map(at, bytes, nodes);
     if status == Status::Success && !alternate.is_null() {

@@ -17,7 +17,7 @@ pub const MAGIC: &[u8; 24] = b"__CLANG_OFFLOAD_BUNDLE__";
 pub const COMPRESSED_MAGIC: &[u8; 4] = b"CCOB";
 /// Bytes of a bundle before its first entry.
 const HEADER: u64 = 32;
-/// Where images that are written begin: a multiple of it.
+/// The alignment of written images.
 const PAGE: u64 = 4096;
 
 /// An image of a bundle.
@@ -32,16 +32,14 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// The offload kind: what stands before the first `-` (`hip`, `hipv4`,
-    /// `openmp`, `host`).
+    /// The offload kind: the text before the first `-` (`hip`, `hipv4`, `openmp`, `host`).
     pub fn producer(&self) -> &str {
         self.id.split('-').next().unwrap_or_default()
     }
 
-    /// Triple and target id: `(amdgcn-amd-amdhsa, gfx90a:xnack+)`. A triple has
-    /// three fields, or four of which the last may be empty (`…-amdhsa--gfx90a`);
-    /// a fourth that is a target's name is taken for one (LLVM before 21 wrote
-    /// `openmp-nvptx64-nvidia-cuda-sm_80`).
+    /// Triple and target id: `(amdgcn-amd-amdhsa, gfx90a:xnack+)`. A triple has three fields, or
+    /// four of which the last may be empty (`…-amdhsa--gfx90a`); a fourth that is a target's name
+    /// is taken as the target (LLVM before 21 wrote `openmp-nvptx64-nvidia-cuda-sm_80`).
     pub fn target(&self) -> (&str, &str) {
         let rest = self.id.split_once('-').map_or("", |(_, rest)| rest);
         let Some((third, _)) = rest.match_indices('-').nth(2) else { return (rest, "") };
@@ -100,8 +98,8 @@ pub fn total_size(entries: &[Entry]) -> u64 {
     images.unwrap_or(0).max(HEADER + table)
 }
 
-/// A plain bundle of images with their ids ([`Entry::id`]), a place-holder for the host first, as HIP's runtime wants it.
-/// Images begin on pages.
+/// A plain bundle of images with their ids ([`Entry::id`]), and first a place-holder for the host,
+/// as HIP's runtime requires. Images begin on pages.
 pub fn write(images: &[(String, &[u8])]) -> Vec<u8> {
     let host = ("host-x86_64-unknown-linux-gnu-".to_owned(), &[][..]);
     let all: Vec<&(String, &[u8])> = std::iter::once(&host).chain(images).collect();
@@ -130,8 +128,8 @@ pub struct Compressed {
     pub version: u16,
     /// zlib (0) or zstd (1).
     pub codec: Codec,
-    /// Bytes in all, header included. Version 1 does not state it: there the
-    /// packed stream's own end decides.
+    /// Bytes in all, header included. Version 1 does not state it: then the end of the packed
+    /// stream decides.
     pub size: u64,
     /// Bytes of the plain bundle.
     pub unpacked: u64,
@@ -147,8 +145,8 @@ pub fn compressed(data: &[u8], base: u64, limits: &Limits) -> Result<Compressed>
     compressed_charged(data, base, limits, &mut Work::new(data.len(), limits))
 }
 
-/// As [`compressed`], for one bundle among many: charges `work` what it takes to
-/// find the end of a stream whose length is not stated.
+/// As [`compressed`], for one bundle among many: charges `work` for finding the end of a stream
+/// without a stated length.
 pub fn compressed_charged(
     data: &[u8],
     base: u64,

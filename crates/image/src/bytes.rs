@@ -6,7 +6,7 @@
 
 use crate::error::{Error, Result};
 
-/// A slice that knows where it lies and what it is, for error messages.
+/// A slice with its offset and a description, for error messages.
 #[derive(Debug, Clone, Copy)]
 pub struct Bytes<'a> {
     data: &'a [u8],
@@ -54,7 +54,7 @@ impl<'a> Bytes<'a> {
         }
     }
 
-    /// The part of `len` bytes from `at`, named anew.
+    /// The part of `len` bytes from `at`, with a new description.
     pub fn part(&self, at: u64, len: u64, what: &'static str) -> Result<Bytes<'a>> {
         let data = Bytes { what, ..*self }.slice(at, len)?;
         Ok(Bytes { data, base: self.base + at, what })

@@ -21,16 +21,16 @@ const LZ4_MAX_RATIO: u64 = 255;
 /// Unpacks `packed` (at offset `at` of the outermost bytes) to exactly `size`
 /// bytes.
 ///
-/// Memory: `size` bytes, after `size` has been checked against `limits`, what
-/// the codec can reach, and (zstd) the size that the frame itself states.
+/// Memory: `size` bytes, after `size` was checked against `limits`, the codec's maximum ratio, and
+/// (zstd) the frame's stated size.
 pub fn unpack(codec: Codec, packed: &[u8], size: u64, at: u64, limits: &Limits) -> Result<Vec<u8>> {
     let mut out = Vec::new();
     unpack_into(&mut out, codec, packed, size, at, limits)?;
     Ok(out)
 }
 
-/// As [`unpack`], into a buffer that is used again: fresh memory costs as much
-/// as unpacking. `out` holds nothing useful after an error.
+/// As [`unpack`], into a reused buffer: fresh memory costs as much as unpacking. The contents of
+/// `out` are undefined after an error.
 pub fn unpack_into(
     out: &mut Vec<u8>,
     codec: Codec,
@@ -42,7 +42,7 @@ pub fn unpack_into(
     check(codec, packed, size, at, limits)?;
     let wrong = |found: String| Error::Packed { codec, at, found, expected: size };
     let length = usize::try_from(size).map_err(|_| wrong("more than memory".into()))?;
-    // LZ4 wants initialised memory: what is there from the last time will do.
+    // LZ4 needs initialised memory: the buffer's former contents suffice.
     if codec != Codec::Lz4 {
         out.clear();
     }
@@ -81,8 +81,8 @@ fn unzip(packed: &[u8], out: &mut Vec<u8>) -> std::result::Result<usize, String>
     }
 }
 
-/// The first `want` bytes (fewer where the stream is shorter) of what `packed`
-/// unpacks to: enough to read a table at its start. LZ4 blocks have no such way.
+/// The first `want` bytes (fewer where the stream is shorter) of what `packed` unpacks to: enough
+/// to read a table at its start. Not possible for LZ4 blocks.
 pub fn unpack_prefix(codec: Codec, packed: &[u8], want: usize, at: u64) -> Result<Vec<u8>> {
     let wrong = |found: String| Error::Packed { codec, at, found, expected: want as u64 };
     let mut out = Vec::with_capacity(want);
@@ -119,8 +119,8 @@ pub fn unpack_prefix(codec: Codec, packed: &[u8], want: usize, at: u64) -> Resul
     Ok(out)
 }
 
-/// How many bytes of `packed` the stream at its start takes. Charges `work`
-/// what had to be looked at and unpacked to tell.
+/// How many bytes of `packed` the stream at its start takes. Charges `work` for the bytes read and
+/// unpacked to find out.
 pub fn packed_size(
     codec: Codec,
     packed: &[u8],
@@ -132,7 +132,7 @@ pub fn packed_size(
     match codec {
         Codec::Zstd => match zstd_safe::find_frame_compressed_size(packed) {
             Ok(size) => work.look(size as u64, at).map(|()| size as u64),
-            // Where it ended is not said: perhaps at the end of all.
+            // The decoder does not say where it ended: perhaps at the end of the input.
             Err(code) => {
                 work.look(packed.len() as u64, at)?;
                 Err(wrong(zstd_safe::get_error_name(code).to_owned()))
@@ -162,7 +162,7 @@ pub fn packed_size(
     }
 }
 
-/// What can be said about a claimed size without unpacking.
+/// Checks a claimed size without unpacking.
 fn check(codec: Codec, packed: &[u8], size: u64, at: u64, limits: &Limits) -> Result<()> {
     let too_big =
         |limit, name| Error::TooBig { what: "unpacked image", at, found: size, limit, name };
@@ -182,7 +182,7 @@ fn check(codec: Codec, packed: &[u8], size: u64, at: u64, limits: &Limits) -> Re
             Err(wrong(format!("{} packed bytes, which cannot hold so many", packed.len())))
         }
         Codec::Zstd => match zstd_safe::get_frame_content_size(packed) {
-            // Several frames may follow each other: the first states a part.
+            // Several frames may follow each other: the first only states its own size.
             Ok(Some(first)) if first > size => Err(wrong(format!("a frame of {first} bytes"))),
             Ok(_) => Ok(()),
             Err(_) => Err(wrong("no zstd frame header".into())),
@@ -191,8 +191,8 @@ fn check(codec: Codec, packed: &[u8], size: u64, at: u64, limits: &Limits) -> Re
     }
 }
 
-/// Packs `data`; the inverse of [`unpack`]. `level` is zstd's (1–22); LZ4 has
-/// one. Fails only where the level is refused or memory runs out.
+/// Packs `data`; the inverse of [`unpack`]. `level` is for zstd (1–22); LZ4 has only one. Fails
+/// only where the level is refused or memory runs out.
 pub fn pack(codec: Codec, data: &[u8], level: i32) -> Result<Vec<u8>> {
     match codec {
         Codec::None => Ok(data.to_vec()),
@@ -302,7 +302,7 @@ mod tests {
         assert!(matches!(error, Error::TooBig { name: "max_total", .. }), "{error}");
     }
 
-    /// A frame may ask for a window of 2 GiB, which would be memory.
+    /// A frame may request a window of 2 GiB of memory.
     #[test]
     fn windows_have_a_limit() {
         let frame = |window: u8| {

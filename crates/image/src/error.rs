@@ -19,10 +19,10 @@ pub enum Error {
         at: u64,
         /// Its length.
         need: u64,
-        /// Bytes that are there.
+        /// Bytes present.
         have: u64,
     },
-    /// A field holds what it cannot hold.
+    /// A field has an invalid value.
     #[error("{what} at offset {at:#x}: {field} is {found:#x}, expected {expected}")]
     Field {
         /// The structure.
@@ -50,19 +50,19 @@ pub enum Error {
         /// The field of [`Limits`](crate::limits::Limits) that holds the bound.
         name: &'static str,
     },
-    /// Packed data that do not unpack to what the header promises.
+    /// Packed data that do not unpack as the header says.
     #[error("{codec} data at offset {at:#x}: {found}, expected {expected} bytes")]
     Packed {
-        /// How they are said to be packed.
+        /// Their codec by the header.
         codec: Codec,
         /// Where they begin.
         at: u64,
-        /// What the decoder met.
+        /// What the decoder found.
         found: String,
         /// Unpacked size by the header.
         expected: u64,
     },
-    /// Text that is not what it should be.
+    /// Invalid text.
     #[error("{what} at offset {at:#x}: found {found}, expected {expected}")]
     Syntax {
         /// The language.
@@ -71,7 +71,7 @@ pub enum Error {
         at: u64,
         /// The token.
         found: String,
-        /// What should stand there.
+        /// What was expected there.
         expected: &'static str,
     },
     /// An ELF or archive structure that the `object` crate refused.
@@ -84,8 +84,8 @@ pub enum Error {
         /// The crate's message.
         found: String,
     },
-    /// An error in something that lies within (or was unpacked from) a
-    /// container; `source`'s offsets count from the inner thing's start.
+    /// An error in something that lies within (or was unpacked from) a container; offsets in
+    /// `source` count from the start of the inner data.
     #[error("in the {what} at offset {at:#x}: {source}")]
     Inside {
         /// The container or payload.
@@ -98,7 +98,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Says in which container, beginning at `at`, this error was met.
+    /// Adds the container, beginning at `at`, in which the error occurred.
     pub fn inside(self, what: &'static str, at: u64) -> Self {
         Self::Inside { what, at, source: Box::new(self) }
     }

@@ -39,7 +39,7 @@ pub struct Kernel {
     pub constants: Vec<(u32, u64)>,
     /// Bytes of machine code.
     pub code: Option<u64>,
-    /// How the parameters lie.
+    /// The layout of the parameters.
     pub params: ParamLayout,
     /// Device-runtime functions it calls (`vprintf`, `malloc`, `__assertfail`).
     pub externs: Vec<String>,
@@ -50,9 +50,9 @@ pub struct Kernel {
 /// Stack need of a kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stack {
-    /// So many bytes.
+    /// This many bytes.
     Bytes(u32),
-    /// Recursion or an indirect call: the image cannot tell.
+    /// Recursion or an indirect call: unknown.
     Unbounded,
 }
 
@@ -61,7 +61,7 @@ pub enum Stack {
 pub struct Global {
     /// Name as in the image (mangled).
     pub name: String,
-    /// Where it lives: `global`, `constant3`, `managed`, …
+    /// Its memory space: `global`, `constant3`, `managed`, …
     pub space: String,
     /// Its size.
     pub size: u64,

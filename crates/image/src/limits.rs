@@ -15,9 +15,9 @@ pub struct Limits {
     pub max_items: usize,
     /// How deep containers may nest (archive > object > bundle > fatbin > group).
     pub max_depth: u32,
-    /// How many times over the bytes of an input may be looked at in all. A
-    /// well-formed file needs one time for each level of its containers; tables
-    /// that claim the same bytes again and again need more.
+    /// How many times the bytes of an input may be read in all. A well-formed file needs one time
+    /// for each level of its containers; tables that claim the same bytes again and again need
+    /// more.
     pub max_looks: u64,
     /// Most bytes that all images of an input may unpack to together, per byte
     /// of the input and beyond [`Limits::TOTAL_FLOOR`].
@@ -29,10 +29,10 @@ pub struct Limits {
 impl Limits {
     /// Below this unpacked size the ratio is not checked.
     pub const RATIO_FLOOR: u64 = 64 << 20;
-    /// So much may be unpacked of any input.
+    /// The unpacked size allowed for any input.
     pub const TOTAL_FLOOR: u64 = 1 << 30;
-    /// The defaults: 4 GiB an image, 1,000 to 1, a million items, 8 levels;
-    /// bytes looked at 64 times, and 100 to 1 for all images of an input.
+    /// The defaults: 4 GiB an image, 1,000 to 1, a million items, 8 levels; bytes read 64 times,
+    /// and 100 to 1 for all images of an input.
     pub const DEFAULT: Self = Self {
         max_image: 4 << 30,
         max_ratio: 1000,

@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-/// How such an image begins; an ELF goes on otherwise.
+/// The first bytes of such an image, which differ from an ELF's.
 pub const MAGIC: [u8; 8] = *b"\x7fcuLink\x01";
 /// Bytes of mark, length and number.
 pub const HEADER: usize = 24;

@@ -18,10 +18,10 @@ const ENTRY: u64 = 40;
 /// Alignment of a binary among others.
 pub const ALIGN: u64 = 8;
 
-/// What LLVM calls the image kind.
+/// LLVM's image kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ImageKind {
-    /// 0: not said.
+    /// 0: not given.
     None,
     /// 1: an object or executable of the target.
     Object,
@@ -95,13 +95,13 @@ pub struct OffloadBinary<'a> {
 /// An image of a binary.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry<'a> {
-    /// What it is said to be.
+    /// Its stated kind.
     pub kind: ImageKind,
-    /// Who offloads: see [`producer_name`].
+    /// The producer: see [`producer_name`].
     pub producer: u16,
     /// Bit 0: metadata only, no image.
     pub flags: u32,
-    /// `triple`, `arch` and whatever else, in file order.
+    /// `triple`, `arch` and others, in file order.
     pub strings: Vec<(&'a str, &'a str)>,
     /// Offset of the image in the binary.
     pub start: u64,
@@ -174,11 +174,11 @@ impl<'a> OffloadBinary<'a> {
         Ok(Some((codec, self.entries..self.size, size)))
     }
 
-    /// What precedes the unpacked bytes in the restored binary (and, of an
-    /// uncompressed one, its entries).
+    /// The bytes before the unpacked ones in the restored binary (for an uncompressed one, before
+    /// its entries).
     pub fn restored_header(&self) -> Result<Vec<u8>> {
         let mut header = self.bytes.slice(0, self.entries)?.to_vec();
-        // `read` saw to it that the entries lie behind the header.
+        // `read` checked that the entries lie behind the header.
         if self.inflated != 0 {
             for (at, word) in [(8, self.inflated), (32, 0)] {
                 if let Some(field) = header.get_mut(at..at + 8) {
@@ -253,7 +253,7 @@ impl<'a> OffloadBinary<'a> {
         Ok((key, self.text(value, start)?))
     }
 
-    /// The C string whose offset stands at `at`.
+    /// The C string whose offset is at `at`.
     fn c_string(&self, at: u64) -> Result<&'a str> {
         let start = self.bytes.u64(at)?;
         let rest = self.bytes.slice(start, self.size.saturating_sub(start))?;
@@ -273,9 +273,9 @@ impl<'a> OffloadBinary<'a> {
 /// An image to be written.
 #[derive(Debug, Clone)]
 pub struct Image<'a> {
-    /// What it is.
+    /// Its kind.
     pub kind: ImageKind,
-    /// Who offloads: 1 OpenMP, 2 CUDA, 4 HIP, 8 SYCL.
+    /// The producer: 1 OpenMP, 2 CUDA, 4 HIP, 8 SYCL.
     pub producer: u16,
     /// Usually `triple` and `arch`.
     pub strings: Vec<(&'a str, &'a str)>,
@@ -288,8 +288,8 @@ pub fn write(images: &[Image<'_>]) -> Vec<u8> {
     layout(images, 2)
 }
 
-/// One OffloadBinary, version 1, of one image: what LLVM before 22 reads.
-/// Several such may follow each other.
+/// One OffloadBinary, version 1, of one image: the form that LLVM before 22 reads. Several such may
+/// follow each other.
 pub fn write_single(image: &Image<'_>) -> Vec<u8> {
     layout(std::slice::from_ref(image), 1)
 }
@@ -314,7 +314,7 @@ fn layout(images: &[Image<'_>], version: u32) -> Vec<u8> {
         }
         for (key, value) in &image.strings {
             let start = text_start + text.len() as u64;
-            // The size of version 2 counts the NUL, as LLVM's writer has it.
+            // The size in version 2 includes the NUL, as in LLVM's writer.
             let words = [start, start + key.len() as u64 + 1, value.len() as u64 + 1];
             for word in words.iter().take(width as usize / 8) {
                 map.extend_from_slice(&word.to_le_bytes());
@@ -387,7 +387,7 @@ mod tests {
         assert!(OffloadBinary::read(&bytes, 0).unwrap().entries(&Limits::DEFAULT).is_err());
     }
 
-    /// What was packed is restored as if it had never been: sizes and all.
+    /// Packed data are restored exactly, sizes included.
     #[test]
     fn restored_headers() {
         for (codec, packed) in [

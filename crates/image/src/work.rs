@@ -9,7 +9,7 @@
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
-/// What a reader may still do.
+/// The remaining work of a reader.
 #[derive(Debug, Clone)]
 pub struct Work {
     limit: u64,
@@ -19,7 +19,7 @@ pub struct Work {
 }
 
 impl Work {
-    /// Bytes that may be looked at beyond the multiple: small inputs are cheap.
+    /// Bytes that may be read beyond the multiple: small inputs are cheap.
     const FLOOR: u64 = 64 << 10;
 
     /// For an input of `length` bytes.
@@ -56,8 +56,7 @@ impl Work {
         self.spent > self.limit
     }
 
-    /// Charges `bytes` that are about to be looked at or copied, for what lies
-    /// at `at`.
+    /// Charges `bytes` that are about to be read or copied, from `at`.
     ///
     /// # Errors
     /// [`Error::TooBig`] once the sum is over `max_looks` times the input.
@@ -72,8 +71,8 @@ impl Work {
         Err(Error::TooBig { what, at, found, limit, name: "max_looks" })
     }
 
-    /// Charges `bytes` that are about to be unpacked from what lies at `at`;
-    /// they may be looked at as often as the input's.
+    /// Charges `bytes` that are about to be unpacked from `at`; they may be read as often as the
+    /// input's.
     ///
     /// # Errors
     /// [`Error::TooBig`] (`max_total`) once the sum is over that, or over
@@ -110,7 +109,7 @@ mod tests {
         assert_eq!(work.unpack(most, 0, &limits), Ok(()));
         let error = work.unpack(1, 0, &limits).unwrap_err();
         assert!(matches!(error, Error::TooBig { name: "max_total", .. }), "{error}");
-        // What was unpacked may be looked at, too.
+        // Unpacked bytes may be read, too.
         assert_eq!(work.look(2 * most, 0), Ok(()));
 
         let limits = Limits { max_total: 5, ..limits };

@@ -10,7 +10,7 @@ use crate::layouts::Layout;
 /// The parameter block that `params` or `extra` stand for; `None` where there is none.
 ///
 /// # Safety
-/// They are what a program launches a kernel of this layout with.
+/// They are the arguments of a launch of a kernel with this layout.
 pub unsafe fn block(layout: &Layout, params: Ptr, extra: Ptr) -> Option<Vec<u8>> {
     let mut block = vec![0u8; layout.size];
     if layout.params.is_empty() {
@@ -34,14 +34,14 @@ pub unsafe fn block(layout: &Layout, params: Ptr, extra: Ptr) -> Option<Vec<u8>>
         }
         Arguments::Buffer(from, size) => {
             let to = block.get_mut(..size.min(layout.size))?;
-            // SAFETY: so many bytes are there, as the program says.
+            // SAFETY: the program says that this many bytes are there.
             unsafe { to.as_mut_ptr().copy_from_nonoverlapping(from, to.len()) };
             Some(block)
         }
     }
 }
 
-/// How a program hands over a kernel's arguments.
+/// How a program passes a kernel's arguments.
 #[derive(Clone, Copy)]
 pub enum Arguments {
     /// Not at all.
@@ -61,7 +61,7 @@ pub(crate) unsafe fn arguments(params: usize, extra: usize) -> Arguments {
     unsafe { ended_by(launch_param::END, params, extra) }
 }
 
-/// As [`arguments`], of a list that ends with `end`: HIP has a value of its own for that.
+/// As [`arguments`], for a list that ends with `end`: HIP has another value than CUDA.
 ///
 /// # Safety
 /// `extra` is null or a list that ends so.
@@ -73,7 +73,7 @@ pub(crate) unsafe fn ended_by(end: usize, params: usize, extra: usize) -> Argume
         return Arguments::None;
     }
     let (mut buffer, mut size) = (0usize, None);
-    // CUDA has two kinds of entries: what is longer than a few pairs is no list.
+    // CUDA has two kinds of entries: more than a few pairs are no list.
     for pair in 0..8usize {
         // SAFETY: as the caller promises; the end was not reached yet.
         let key = unsafe { (extra as *const usize).add(pair * 2).read_unaligned() };

@@ -28,11 +28,11 @@ pub struct Config {
     pub gpu_time: GpuTime,
     /// `CUSHIM_LIMIT`: bytes that events may take.
     pub limit: u64,
-    /// `CUSHIM_LAST`: keep only the latest events, in about so many bytes.
+    /// `CUSHIM_LAST`: keep only the latest events, in about this many bytes.
     pub last: Option<u64>,
     /// `CUSHIM_CAPTURE_RANGE`, `_DELAY`, `_DURATION`, `_LAUNCH_SKIP`, `_LAUNCH_COUNT`, `_START`.
     pub window: Wanted,
-    /// `CUSHIM_BACKLOG`, `CUSHIM_WHEN_BEHIND`: somebody reads the trace as it grows.
+    /// `CUSHIM_BACKLOG`, `CUSHIM_WHEN_BEHIND`: set where a reader follows the trace as it grows.
     pub backlog: Option<Backlog>,
     /// `CUSHIM_LAUNCHER`: the launcher's run.
     pub run: Option<String>,
@@ -49,7 +49,7 @@ pub enum GpuTime {
     Cupti,
     /// Event pairs.
     Events,
-    /// Whoever runs the kernels tells, with what it has counted.
+    /// From the backend that runs the kernels, with its counters.
     Counted,
 }
 
@@ -72,8 +72,8 @@ pub const DEFAULT_LIMIT: u64 = 1 << 30;
 
 /// The value of an environment variable, as a copy.
 pub fn variable(name: &CStr) -> Option<Vec<u8>> {
-    // SAFETY: a valid name; the value is copied at once. Like every getenv it trusts the program not to
-    // change its environment from another thread at this moment.
+    // SAFETY: a valid name; the value is copied at once. Like every getenv, it assumes that no
+    // other thread changes the environment at this moment.
     unsafe {
         let value = libc::getenv(name.as_ptr());
         (!value.is_null()).then(|| CStr::from_ptr(value).to_bytes().to_vec())
@@ -115,7 +115,7 @@ impl Config {
         let output = variable(c"CUSHIM_OUTPUT").filter(|v| is_on(v));
         let nowhere = output.as_deref() == Some(b"/dev/null");
         Config {
-            // Nothing is recorded where no event is wanted or the output is nowhere.
+            // Nothing is recorded where no event is wanted or the output is empty.
             disable: flag(c"CUSHIM_DISABLE")
                 || nowhere
                 || variable(c"CUSHIM_EVENTS").is_some_and(|v| v == b"none"),
@@ -142,8 +142,8 @@ impl Config {
     }
 }
 
-/// A set of classes from `launch,copy`, `all`, or nothing (the default: launch, graph, copy, region, map). A word
-/// that is no class is left out; the launcher has refused it already.
+/// A set of classes from `launch,copy`, `all`, or nothing (the default: launch, graph, copy,
+/// region, map). Unknown words are ignored; the launcher has refused them already.
 fn classes(value: Option<&[u8]>) -> u32 {
     let default = [Class::launch, Class::graph, Class::copy, Class::region, Class::map];
     let default = default.iter().fold(0, |set, class| set | class.bit());
@@ -191,8 +191,8 @@ fn bytes(value: &[u8]) -> Option<u64> {
 }
 
 /// This process's rank among those of its job, from the variable of its launcher: the innermost one
-/// counts, since `srun` may start `mpirun` or `torchrun`, whose processes inherit its variables; `RANK`
-/// alone is a word that anybody may use. The same rule as in the program `cushim`.
+/// counts, since `srun` may start `mpirun` or `torchrun`, whose processes inherit its variables;
+/// other programs may use the name `RANK` too. The program `cushim` has the same rule.
 pub fn rank() -> Option<u32> {
     let value = |name: &CStr| std::str::from_utf8(&variable(name)?).ok()?.trim().parse().ok();
     let torchrun = || value(c"WORLD_SIZE").and_then(|_| value(c"RANK"));

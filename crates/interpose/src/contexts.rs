@@ -20,7 +20,7 @@ fn context_of_device(context: usize, device: i32) {
 
 fn set_current(context: usize) {
     redirect::binding::switched();
-    // SAFETY: it is written to, and let go of.
+    // SAFETY: the reference is written through and dropped at once.
     if let Some(thread) = life::global().and_then(|global| unsafe { thread::current(global) }) {
         thread.context = context;
     }
@@ -41,14 +41,14 @@ pub unsafe fn primary_ctx_retain(
     status
 }
 
-/// `cuDevicePrimaryCtxRelease`, `cuDevicePrimaryCtxReset`: it may end with that.
+/// `cuDevicePrimaryCtxRelease`, `cuDevicePrimaryCtxReset`: the context may end.
 pub unsafe fn primary_ctx_end(
     site: &'static Site,
     real: unsafe extern "C-unwind" fn(Device) -> i32,
     device: Device,
 ) -> i32 {
     let status = gputime::ending(None, || observed!(site, [device], real(device)));
-    // Variables of a context that stays are found filled.
+    // Variables of a context that still exists are found to be filled.
     redirect::binding::gone();
     status
 }
@@ -66,7 +66,7 @@ pub unsafe fn ctx_set_current(
     status
 }
 
-/// `cuCtxPopCurrent`: what is below on the stack is asked for.
+/// `cuCtxPopCurrent`: asks the driver for the context that is current now.
 pub unsafe fn ctx_pop_current(
     site: &'static Site,
     real: unsafe extern "C-unwind" fn(Out<Context>) -> i32,
@@ -152,7 +152,7 @@ pub unsafe fn ctx_destroy(
 ) -> i32 {
     let status = gputime::ending(Some(context.0), || observed!(site, [context], real(context)));
     if status == 0 {
-        // SAFETY: it is looked at, and let go of.
+        // SAFETY: the reference is read and dropped at once.
         if unsafe { thread::current_if_any() }.is_some_and(|t| t.context == context.0) {
             set_current(0);
         }

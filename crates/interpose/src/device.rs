@@ -52,7 +52,7 @@ pub fn write(to: u64, from: &[u8]) -> Result<(), i32> {
 /// Waits for the work of a stream.
 ///
 /// # Errors
-/// The driver's: also what an earlier kernel did wrong.
+/// The driver's, also for the failure of an earlier kernel.
 pub fn synchronize(stream: usize) -> Result<(), i32> {
     type Wait = unsafe extern "C-unwind" fn(usize) -> i32;
     let wait = function(c"cuStreamSynchronize").ok_or(NOT_FOUND)?;
@@ -67,7 +67,7 @@ pub fn is_capturing(stream: usize) -> bool {
     let mut state = 0;
     // SAFETY: the function's signature; the place is valid.
     let status = unsafe { std::mem::transmute::<usize, Query>(query)(stream, &mut state) };
-    // The driver answers with an error for the legacy stream while another one is captured.
+    // The driver returns an error for the legacy stream while another one is captured.
     status != 0 || state != 0
 }
 

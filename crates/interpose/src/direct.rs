@@ -35,7 +35,7 @@ pub use capture::{begun, ended};
 use driver::Driver;
 pub use wanted::enabled;
 
-/// Handles and verified contexts of an earlier generation are void: a device was reset.
+/// Handles and verified contexts of an earlier generation are invalid: a device was reset.
 static GENERATION: AtomicU32 = AtomicU32::new(1);
 /// The host stub that a runtime's kernel handle stands for.
 static STUBS: PointerTable<usize> = PointerTable::new();
@@ -125,7 +125,7 @@ pub unsafe fn launch_kernel_ex(
 /// `attributes` is null or points to `count` launch attributes.
 unsafe fn alike(attributes: usize, count: u32) -> bool {
     const SAME: [u32; 6] = [0, 2, 4, 5, 6, 8];
-    /// More than there are kinds: such a list is none.
+    /// More than there are kinds: a longer list is invalid.
     const MOST: u32 = 64;
     if attributes == 0 || count > MOST {
         return count == 0;
@@ -135,7 +135,7 @@ unsafe fn alike(attributes: usize, count: u32) -> bool {
     (0..count as usize).all(|i| SAME.contains(&unsafe { attributes.add(i).read_unaligned() }.id))
 }
 
-/// The driver and the function to launch in the place of `func`, where that means the same.
+/// The driver and its function to launch instead of `func`, where that is equivalent.
 #[inline(always)]
 fn ready(site: &Site, func: Func, args: Ptr) -> Option<(&'static Driver, Func)> {
     let kernel = registry::find(func.0)?;
@@ -164,7 +164,7 @@ fn ready(site: &Site, func: Func, args: Ptr) -> Option<(&'static Driver, Func)> 
     None
 }
 
-/// The runtime has launched: the next time the driver may.
+/// The runtime has launched `func`: finds what is needed to launch it by the driver next time.
 #[cold]
 fn through(site: &'static Site, func: Func, args: Ptr, status: i32) {
     THROUGH.fetch_add(1, Ordering::Relaxed);
@@ -182,7 +182,7 @@ fn through(site: &'static Site, func: Func, args: Ptr, status: i32) {
 
 fn learn(site: &'static Site, func: Func, kernel: &'static Kernel) -> Option<()> {
     let global = life::global()?;
-    // SAFETY: it is looked at, and let go of: what is asked below may come to our hooks.
+    // SAFETY: the reference is read and dropped at once: the calls below may enter our hooks.
     let verified = unsafe { thread::current(global) }?.verified;
     let driver = driver::find(site)?;
     let (context, generation) = (driver.context(), GENERATION.load(Ordering::Acquire));
@@ -233,12 +233,12 @@ pub fn handle_of_stub(handle: usize, stub: usize) {
     }
 }
 
-/// A device is about to be reset, or a context to go: every handle may go with it.
+/// A device is about to be reset or a context destroyed: every handle may become invalid.
 pub fn forget() {
     GENERATION.fetch_add(1, Ordering::AcqRel);
 }
 
-/// The process ends: says what came of it.
+/// The process ends: reports how many launches went directly.
 pub fn finish() {
     if !wanted::known() {
         return;

@@ -177,7 +177,7 @@ pub unsafe fn link_add_data(
         real(state, kind, data, size, name, count, options, values)
     );
     if status == 0 {
-        // SAFETY: CUDA took so many bytes from there.
+        // SAFETY: CUDA read this many bytes from there.
         unsafe { dump::memory(data.0, size, "cuLinkAddData") };
     }
     status
@@ -195,7 +195,7 @@ pub unsafe fn link_complete(
     // SAFETY: the call's own places and answer.
     let made = unsafe { (answered(status, out), answered(status, size)) };
     if let (Some(cubin), Some(size)) = made {
-        // SAFETY: CUDA says that so many bytes are there, until the link state goes.
+        // SAFETY: CUDA says that this many bytes are there until the link state is destroyed.
         unsafe { dump::memory(cubin.0, size, "cuLinkComplete") };
     }
     status

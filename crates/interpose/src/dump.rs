@@ -21,7 +21,7 @@ use crate::layouts::Code;
 use crate::log::{self, Level};
 
 static FOLDER: OnceLock<Option<PathBuf>> = OnceLock::new();
-/// All images of one call together; an image is bounded by its own limits, too.
+/// Limits of all images of one call together; each image has its own limits too.
 const LIMITS: Limits = Limits { max_total: 4 << 30, ..Limits::DEFAULT };
 
 /// The index beside the images.
@@ -33,7 +33,7 @@ fn folder() -> Option<&'static PathBuf> {
         let value = config::variable(c"CUSHIM_DUMP_IMAGES").filter(|v| !v.is_empty())?;
         let folder = PathBuf::from(String::from_utf8_lossy(&value).into_owned());
         match Folder::make(&folder) {
-            // Not kept open: programs close what they did not open.
+            // Not kept open: programs close descriptors that they did not open.
             Ok(_) => Some(folder),
             Err(error) => {
                 let shown = folder.display();
@@ -50,7 +50,7 @@ pub fn wanted() -> bool {
     folder().is_some()
 }
 
-/// A content hash as everything here writes it: xxh3, 64 bits, hexadecimal.
+/// A content hash in cushim's form: xxh3, 64 bits, hexadecimal.
 pub fn hash(bytes: &[u8]) -> String {
     format!("{:016x}", xxhash_rust::xxh3::xxh3_64(bytes))
 }
@@ -74,11 +74,11 @@ pub fn file(path: &str, api: &str) {
     }
 }
 
-/// The program gave or got `size` bytes at `data` by `api`. They are not looked at where no images are
-/// wanted.
+/// The program gave or got `size` bytes at `data` by `api`. The bytes are not read where no images
+/// are wanted.
 ///
 /// # Safety
-/// `api` has read or written so many bytes there, and said so.
+/// `api` has read or written this many bytes there and returned success.
 pub unsafe fn memory(data: usize, size: usize, api: &str) {
     if folder().is_none() || data == 0 || isize::try_from(size).is_err() {
         return;
@@ -128,7 +128,7 @@ fn parts(folder: &Folder, bytes: &[u8], owner: &str, api: &str) -> std::io::Resu
     refused.map_or(Ok(()), Err)
 }
 
-/// Writes one image, if it is not there yet; answers its line.
+/// Writes one image, if it is not there yet; returns its line for the index.
 fn write(
     folder: &Folder,
     data: &[u8],

@@ -11,7 +11,7 @@ macro_rules! stack {
 }
 pub(crate) use stack;
 
-/// Records a call whose words are the given arguments, and which answers no status; answers its result.
+/// Records a call that returns no status, with the given arguments as words; returns its result.
 macro_rules! recorded {
     ($site:expr, [$($arg:expr),*], $call:expr) => {{
         let mut words = [0u64; $crate::record::slots::MOST_WORDS];
@@ -30,7 +30,7 @@ macro_rules! recorded {
 }
 pub(crate) use recorded;
 
-/// Records a call whose words are the given arguments; answers its status.
+/// Records a call with the given arguments as words; returns its status.
 macro_rules! observed {
     ($site:expr, [$($arg:expr),*], $call:expr) => {{
         let mut words = [0u64; $crate::record::slots::MOST_WORDS];

@@ -15,15 +15,16 @@ pub unsafe fn text<'a>(at: Str) -> Option<&'a CStr> {
     (at.0 != 0).then(|| unsafe { CStr::from_ptr(at.0 as *const libc::c_char) })
 }
 
-/// What the call that answered `status` wrote to its own `out`; `None` where it failed or had nowhere to.
+/// What the call that returned `status` wrote to `out`; `None` where it failed or `out` is null.
 ///
 /// # Safety
-/// `out` is what CUDA was given for a value of this type, and `status` its answer.
+/// `out` is the place that CUDA was given for a value of this type, and `status` what it returned.
 pub unsafe fn answered<T: Copy>(status: i32, out: Out<T>) -> Option<T> {
     if status != 0 || out.0.is_null() {
         return None;
     }
-    // SAFETY: as the caller promises, CUDA was given this place, and has written there and said so.
+    // SAFETY: as the caller promises, CUDA was given this place, and wrote there since it
+    // succeeded.
     Some(unsafe { out.0.read_unaligned() })
 }
 

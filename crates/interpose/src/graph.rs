@@ -117,10 +117,10 @@ unsafe fn kernel_params(params: usize) -> usize {
     if is_kernel { params + GENERIC } else { 0 }
 }
 
-/// Where a kernel's parameters begin in the generic ones.
+/// Where a kernel's parameters begin in the generic structure.
 const GENERIC: usize = size_of::<GraphNodeParams>();
 
-/// Has `$params` point to what the rules make of the node, for the rest of the function.
+/// Has `$params` point to the node as the rules change it, for the rest of the function.
 macro_rules! ruled {
     ($site:expr, $params:ident, $before:expr, $has_kernel:expr) => {
         let mut copy = ruled::Copy::default();
@@ -149,7 +149,7 @@ type AddNode6 = unsafe extern "C-unwind" fn(Out<Node>, Graph, Ptr, Ptr, usize, P
 type SetParams = unsafe extern "C-unwind" fn(Node, Ptr) -> i32;
 type ExecSetParams = unsafe extern "C-unwind" fn(GraphExec, Node, Ptr) -> i32;
 
-/// `…StreamBeginCapture`: launches into it are to be the runtime's.
+/// `…StreamBeginCapture`: launches into the stream must go through the runtime.
 pub unsafe fn stream_begin_capture(
     site: &'static Site,
     real: unsafe extern "C-unwind" fn(Stream, i32) -> i32,
@@ -211,7 +211,8 @@ macro_rules! face {
                 unsafe { $read }
             }
 
-            /// Whether the parameters hold a kernel handle behind what all versions hold.
+            /// Whether the parameters hold a kernel handle behind the fields common to all
+            /// versions.
             fn has_kernel($of: &Site) -> bool {
                 $has
             }

@@ -8,11 +8,11 @@ use std::sync::atomic::AtomicPtr;
 pub struct Handle {
     /// The context.
     pub context: usize,
-    /// When that was found out.
+    /// The generation in which it was found.
     pub generation: u32,
-    /// The driver's function; 0 where there is none to be had.
+    /// The driver's function; 0 where it cannot be had.
     pub function: usize,
-    /// That of another context, or null.
+    /// The handle for another context, or null.
     pub next: *const Handle,
 }
 

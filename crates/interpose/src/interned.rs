@@ -14,16 +14,16 @@ use crate::life::Global;
 /// A text that was registered; its address is the program's handle.
 pub struct Name {
     next: *const Name,
-    /// The text, as much as is kept.
+    /// The text, cut to what is kept.
     pub text: Box<str>,
     number: u32,
-    /// In which process's trace its record stands, see [`Global::generation`].
+    /// The process whose trace has its record, see [`Global::generation`].
     told: AtomicU32,
 }
 
 const BUCKETS: usize = 256;
 
-/// Lists by hash. They only grow, at their beginning: no lock that a fork could leave taken.
+/// Lists by hash. They only grow, at their head: there is no lock that a fork could leave taken.
 static LISTS: [AtomicPtr<Name>; BUCKETS] =
     [const { AtomicPtr::new(std::ptr::null_mut()) }; BUCKETS];
 
@@ -43,7 +43,7 @@ pub fn intern(text: &str) -> &'static Name {
     }));
     loop {
         match list.compare_exchange_weak(head, name, Ordering::AcqRel, Ordering::Acquire) {
-            // SAFETY: leaked above, and never changed but for its atomic.
+            // SAFETY: leaked above, and never changed except its atomic.
             Ok(_) => return unsafe { &*name },
             Err(newer) => {
                 if let Some(found) = find(newer, text) {
@@ -76,7 +76,7 @@ impl Name {
         self.told.load(Ordering::Relaxed) == global.generation
     }
 
-    /// Its number, its record written.
+    /// Its number; writes its record first if necessary.
     pub fn number(&self, global: &Global, recorder: &Recorder) -> u32 {
         if !self.is_told(global) && recorder.write_meta(&meta::encode_name(self.number, &self.text))
         {

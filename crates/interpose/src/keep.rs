@@ -7,14 +7,14 @@
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 struct Kept {
-    /// Never read: it is there to be found.
+    /// Never read: leak checkers find the value through it.
     _what: *const (),
     _next: *mut Kept,
 }
 
 static LAST: AtomicPtr<Kept> = AtomicPtr::new(std::ptr::null_mut());
 
-/// Never to be dropped, and found from here.
+/// Leaks `value` and links it here, so that leak checkers find it.
 pub fn forever<T>(value: T) -> &'static mut T {
     let kept = Box::leak(Box::new(value));
     let what = std::ptr::from_mut(kept).cast_const().cast();

@@ -26,7 +26,7 @@ pub struct Layout {
     pub size: usize,
     /// Offset and size of each parameter.
     pub params: Box<[Param]>,
-    /// What each is; empty where the image does not say.
+    /// The type of each; empty where the image does not say.
     pub types: Box<[ParamType]>,
 }
 
@@ -51,7 +51,7 @@ pub struct Code {
     file: Option<String>,
     /// Kernels by name, once read.
     index: Guarded,
-    /// A copy of what the program may free.
+    /// A copy of bytes that the program may free.
     kept: OnceLock<Box<[u8]>>,
 }
 
@@ -164,8 +164,8 @@ impl Code {
         }
     }
 
-    /// Its bytes, where they can still be read: while the module that it belongs to is loaded, or the
-    /// call that brought it is under way, or for ever after [`Code::keep`].
+    /// Its bytes, where they can still be read: while its module is loaded, during the call that
+    /// passed it, or for ever after [`Code::keep`].
     pub fn bytes(&self) -> Option<&[u8]> {
         if let Some(kept) = self.kept.get() {
             return Some(kept);
@@ -175,10 +175,11 @@ impl Code {
             .then(|| unsafe { std::slice::from_raw_parts(self.address as *const u8, self.length) })
     }
 
-    /// Its module is unloaded: what was read of it goes, which for a library of a thousand kernels is more than all
-    /// else that is kept, and it is not read any more: another image, or nothing, may lie there by now.
+    /// Its module is unloaded: frees its index, which for a library of a thousand kernels is more
+    /// than all else that is kept, and never reads the image again: its memory may hold something
+    /// else now.
     pub fn forget(&self) {
-        // Dropped without the lock.
+        // Dropped outside the lock.
         let _read = self.index.with(|slot| slot.replace(Err("its module is unloaded".to_owned())));
     }
 
@@ -244,8 +245,8 @@ impl Code {
             if slot.is_some() || self.length == 0 {
                 return;
             }
-            // SAFETY: `measure` found `length` bytes from `address` on; a loaded file's stay as long as
-            // the module that is asked for, and memory is read during the call that was given it.
+            // SAFETY: `measure` found `length` bytes from `address` on; those of a loaded file stay
+            // as long as its module, and memory is read during the call that passed it.
             let bytes =
                 unsafe { std::slice::from_raw_parts(self.address as *const u8, self.length) };
             let read = std::panic::catch_unwind(|| index(bytes));
@@ -267,7 +268,8 @@ fn index(bytes: &[u8]) -> Index {
     }
 }
 
-/// The kernels of AMD's code objects and of clang's containers; of those with one name, the first that can be read.
+/// The kernels of AMD's code objects and of clang's containers; for each name, the first that can
+/// be read.
 fn listed(bytes: &[u8]) -> HashMap<String, ParamLayout> {
     let mut all = HashMap::new();
     for image in cushim_image::inventory::read(bytes, &LIMITS).images {
@@ -293,7 +295,7 @@ unsafe fn measure(data: usize) -> Option<(usize, &'static str)> {
         [b'_', b'_', b'C', b'L'] => 32,
         [0x7f, b'c', b'u', b'L'] => cushim_image::linked::HEADER,
         [0x7f, b'E', b'L', b'F'] => cushim_image::sniff::MIN_PREFIX,
-        // SAFETY: whatever else CUDA takes here is text that ends with a NUL.
+        // SAFETY: anything else that CUDA accepts here is text that ends with a NUL.
         _ => unsafe { CStr::from_ptr(data as *const libc::c_char) }.to_bytes_with_nul().len(),
     };
     for _ in 0..4 {

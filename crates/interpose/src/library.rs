@@ -128,8 +128,8 @@ pub unsafe fn library_unload(
     status
 }
 
-/// `cudaLibraryGetKernel`, `cuLibraryGetKernel`, `cuModuleGetFunction`. Both faces see one load through
-/// the runtime; the handles are the same, and whichever comes first makes the record.
+/// `cudaLibraryGetKernel`, `cuLibraryGetKernel`, `cuModuleGetFunction`. A load through the runtime
+/// is seen by both faces; the handles are the same, and the first call makes the record.
 pub unsafe fn library_get_kernel(
     site: &'static Site,
     real: unsafe extern "C-unwind" fn(Out<Func>, Module, Str) -> i32,
@@ -183,8 +183,7 @@ pub unsafe fn module_enumerate_functions(
     status
 }
 
-/// Handles that a successful call wrote to `list`: the driver says how many there are and what they are
-/// called.
+/// Handles that a successful call wrote to `list`: the driver tells their count and names.
 ///
 /// # Safety
 /// `list` has room for `count` handles.

@@ -27,7 +27,7 @@ use crate::window::Window;
 static GENERATION: AtomicU32 = AtomicU32::new(0);
 static FIRST: OnceLock<Calibration> = OnceLock::new();
 
-/// Keeps the moment of loading: the first of the two points from which the clock's rate is known.
+/// Keeps the moment of loading, the first of the two points that give the clock's rate.
 pub fn loaded() {
     stay_quiet();
     FIRST.get_or_init(|| clock::calibrate(config::tsc()));
@@ -98,7 +98,7 @@ fn off() -> Global {
     }
 }
 
-/// What is wrong in this library is told nobody who did not ask: the program's stderr is its own.
+/// Internal errors of this library are only reported on request: stderr belongs to the program.
 #[cfg(not(test))]
 fn stay_quiet() {
     std::panic::set_hook(Box::new(|panic| {
@@ -155,7 +155,7 @@ fn create(config: &Config) -> Result<Recorder, cushim_trace::Error> {
         backlog: config.backlog,
     };
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        // Where it cannot be made, or is there, creating the file says so.
+        // Where the folder cannot be made, creating the file fails.
         let _ = std::fs::create_dir_all(folder);
     }
     let mut tries = 0;

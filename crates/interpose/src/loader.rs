@@ -19,7 +19,7 @@ type Dlsym = unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_void;
 type Dlvsym = unsafe extern "C" fn(*mut c_void, *const c_char, *const c_char) -> *mut c_void;
 type Dlopen = unsafe extern "C" fn(*const c_char, i32) -> *mut c_void;
 
-/// Whether a name may be one of ours: its first letters decide for nearly every lookup.
+/// `name` if it may be one of ours: its first letters decide nearly every lookup.
 ///
 /// # Safety
 /// `name` is null or a C string.
@@ -38,14 +38,14 @@ unsafe fn concerns_us<'a>(name: *const c_char) -> Option<&'a CStr> {
         [b'o', b'm', b'p', b'_', ..] => true,
         [b'l', b'l', b'v', b'm', ..] => true,
         [b'h', b'i', b'p', ..] => true,
-        // What C++ exports of HIP's.
+        // Names of HIP's C++ exports.
         [b'_', b'Z', b'2', b'4', b'h', b'i', b'p', ..] => true,
         _ => false,
     };
     ours.then_some(name)
 }
 
-/// What `dlsym(handle, name)` by the code at `caller` is to answer; `None`: jump into the real one.
+/// What `dlsym(handle, name)` returns to the code at `caller`; `None`: jump into the real one.
 ///
 /// # Safety
 /// The arguments of a call of `dlsym`.
@@ -60,7 +60,7 @@ pub unsafe fn dlsym(
     if !is_hooked(home, text) {
         return None;
     }
-    // What follows RTLD_NEXT depends on the caller: only the real function can tell. Its answer may be
+    // What follows RTLD_NEXT depends on the caller: only the real function can tell. It may return
     // our export, which is right where there is something behind us to forward to.
     if handle == libc::RTLD_NEXT {
         let nothing_behind = elf::next(text, Version::Any, |_| true).is_none();
@@ -75,8 +75,8 @@ pub unsafe fn dlsym(
     // SAFETY: the caller's arguments. For RTLD_DEFAULT the global scope is the same for everybody.
     let mut found = unsafe { real(handle, name) };
     if is_ours(found) {
-        // Our own export is no answer to "is there CUDA here?": what is behind it is.
-        // SAFETY: the caller's name; RTLD_NEXT is relative to this library.
+        // Our own export does not show that CUDA is there: the definition behind it does. SAFETY:
+        // the caller's name; RTLD_NEXT is relative to this library.
         found = unsafe { real(libc::RTLD_NEXT, name) };
         if found.is_null() && handle == libc::RTLD_DEFAULT {
             // SAFETY: `caller` is a return address.
@@ -119,11 +119,11 @@ pub unsafe fn dlvsym(
     Some(wrap(home, text, found))
 }
 
-/// What a `dlopen` means to us. Where something was unloaded since the last one, a runtime whose functions
-/// we know may be gone and come back elsewhere: they are forgotten before anything is mapped. And a
-/// library that is opened with RTLD_DEEPBIND goes past every preloaded one: that is noted.
+/// Called before a `dlopen`. Where an object was unloaded since the last one, a known runtime may
+/// be gone and come back elsewhere: its functions are forgotten before anything is mapped. A
+/// library opened with RTLD_DEEPBIND bypasses every preloaded one: that is reported.
 ///
-/// Answers whether the driver is to be found by nobody at `caller`: see [`Refused`].
+/// Returns whether `caller` must not find the driver: see [`Refused`].
 ///
 /// # Safety
 /// The arguments of a call of `dlopen`.
@@ -158,8 +158,8 @@ pub unsafe fn dlopen(
     false
 }
 
-/// Says of the first library that asks for the driver and gets none why: most programs load such libraries and
-/// never call them. Of the program itself libcushim_audit.so has said it.
+/// Says why the first library that asks for the driver gets none: most programs load such libraries
+/// and never call them. For the program itself, libcushim_audit.so has said it.
 #[cold]
 fn tell_refused(caller: usize) {
     static TOLD: AtomicBool = AtomicBool::new(false);
@@ -184,9 +184,9 @@ fn tell_refused(caller: usize) {
     );
 }
 
-/// Parts of the process for which there is no driver: code of NVIDIA's runtime that could not be led to
-/// virtual CUDA, and that a driver which is not NVIDIA's would crash. libcushim_audit.so writes pairs of
-/// begin and end, the end last; where the end is 0, nothing is said.
+/// Parts of the process that must not find a driver: code of NVIDIA's runtime that could not be
+/// redirected to virtual CUDA, and that crashes with a driver other than NVIDIA's.
+/// libcushim_audit.so writes pairs of begin and end, the end last; an end of 0 marks a free entry.
 pub struct Refused(pub [[AtomicUsize; 2]; 64]);
 
 impl Refused {
@@ -204,7 +204,7 @@ impl Refused {
     }
 }
 
-/// Whether `file` is called as the driver is, in whichever folder.
+/// Whether `file` has the driver's name, in any folder.
 ///
 /// # Safety
 /// `file` is null or a C string.
@@ -242,8 +242,8 @@ fn is_ours(address: *mut c_void) -> bool {
     !address.is_null() && elf::object_at(address as usize).is_some_and(|o| o.is_own())
 }
 
-/// What `name` means to the object that `caller` lies in, when it was opened with RTLD_LOCAL: its own
-/// dependencies, in which we are not.
+/// What `name` means to the object that `caller` lies in, if it was opened with RTLD_LOCAL: its own
+/// dependencies count, and we are not among them.
 unsafe fn in_scope_of(caller: usize, dlsym: Dlsym, name: *const c_char) -> *mut c_void {
     let none = std::ptr::null_mut();
     let Some(object) = elf::object_at(caller) else { return none };
@@ -251,9 +251,9 @@ unsafe fn in_scope_of(caller: usize, dlsym: Dlsym, name: *const c_char) -> *mut 
     if object.file_name().is_empty() || object.is_own() || dlopen.is_null() {
         return none;
     }
-    // SAFETY: the real dlopen; the object is loaded, so this only finds its handle. The handle is not
-    // given back: dlclose would be one more function to find, and the object stays loaded anyway as
-    // long as the code that is calling us.
+    // SAFETY: the real dlopen; the object is loaded, so this only finds its handle. The handle is
+    // not closed: that would need the real dlclose, and the object stays loaded anyway while its
+    // code calls us.
     unsafe {
         let dlopen: Dlopen = std::mem::transmute(dlopen);
         let handle = dlopen(object.file_name().as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD);
@@ -261,8 +261,8 @@ unsafe fn in_scope_of(caller: usize, dlsym: Dlsym, name: *const c_char) -> *mut 
     }
 }
 
-/// The hook for `found`, which the real loader answered for `name`, or `found` itself where it is not
-/// a function of CUDA's.
+/// The hook for `found`, which the real loader returned for `name`, or `found` itself where it is
+/// not a function of CUDA's.
 fn wrap(home: &'static Home, name: &CStr, found: *mut c_void) -> *mut c_void {
     if found.is_null() {
         return found;
@@ -273,11 +273,11 @@ fn wrap(home: &'static Home, name: &CStr, found: *mut c_void) -> *mut c_void {
         let is_driver = object.symbol(c"cuInit", Version::Any).is_some();
         is_driver.then_some(site)
     } else if let Some(site) = home.offload_site(name) {
-        // libomp and others have functions of these names for themselves.
+        // libomp and others have functions of these names for their own use.
         let is_libomptarget = object.symbol(c"__tgt_register_lib", Version::Any).is_some();
         is_libomptarget.then_some(site)
     } else if let Some(site) = home.hip_site(name) {
-        // Of AMD's own runtime: others that have HIP's functions (chipStar) have other images.
+        // Only AMD's own runtime: others with HIP's functions (chipStar) have other images.
         let is_hip = object.symbol(c"__hipRegisterFatBinary", Version::Node(c"hip_4.2")).is_some();
         is_hip.then_some(site)
     } else {
@@ -292,8 +292,8 @@ fn wrap(home: &'static Home, name: &CStr, found: *mut c_void) -> *mut c_void {
     }
 }
 
-/// Replaces the pointer at `out`, which `hipGetProcAddress` wrote for `symbol`, by its hook: of the form for the thread's own
-/// stream if it is that form's.
+/// Replaces the pointer at `out`, which `hipGetProcAddress` wrote for `symbol`, by its hook, in the
+/// per-thread default stream form if it is that form's.
 ///
 /// # Safety
 /// A successful call wrote a pointer at `out`, or `out` is null.
@@ -320,8 +320,8 @@ static BY_REAL: PointerTable<Site> = PointerTable::new();
 /// The base of the driver whose functions are in [`BY_REAL`].
 static DRIVER: AtomicUsize = AtomicUsize::new(0);
 
-/// Replaces the function pointer at `out`, which the driver wrote, by its hook. The pointer decides, not
-/// the name: which form `(symbol, version, flags)` selects is the driver's knowledge.
+/// Replaces the function pointer at `out`, which the driver wrote, by its hook. The pointer
+/// decides, not the name: only the driver knows which form `(symbol, version, flags)` selects.
 ///
 /// # Safety
 /// A successful call wrote a pointer at `out`, or `out` is null.

@@ -9,11 +9,11 @@ use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
 use cushim_process::table::Writer;
 
-/// What a child process starts without.
+/// State that a forked child starts without.
 pub struct Page {
     /// The state of this process, null before first use. It is of the type that [`crate::state`] says.
     pub global: AtomicPtr<()>,
-    /// 1 while somebody initialises.
+    /// 1 while a thread initialises.
     pub starting: AtomicU32,
     /// The registry's lock.
     registry: AtomicU32,
@@ -65,7 +65,7 @@ pub fn page() -> Option<&'static Page> {
     page_if_any()
 }
 
-/// In a child, where the kernel did not do it.
+/// Wipes the page in a child, where the kernel did not.
 extern "C" fn forget() {
     if let Some(page) = page_if_any() {
         page.global.store(ptr::null_mut(), Ordering::Release);
@@ -74,7 +74,7 @@ extern "C" fn forget() {
     }
 }
 
-/// Spins on `word` from 0 to 1; gives up after about a second, so that nothing ever hangs on us.
+/// Spins until `word` goes from 0 to 1; gives up after about a second, so that no program hangs.
 pub fn acquire(word: &AtomicU32) -> bool {
     for tries in 0u32..2_000_000 {
         if word.compare_exchange_weak(0, 1, Ordering::Acquire, Ordering::Relaxed).is_ok() {
@@ -90,14 +90,14 @@ pub fn acquire(word: &AtomicU32) -> bool {
     false
 }
 
-/// Says that this thread holds the registry's lock, and so changes the tables alone.
+/// Proof that this thread holds the registry's lock, and alone changes the tables.
 pub struct Held {
-    /// For the tables that stand under the lock.
+    /// The writer of the tables that the lock guards.
     pub tables: Writer,
 }
 
-/// Runs `work` with the registry's lock held; `None` if it could not be had. `work` calls nothing that
-/// could come back here.
+/// Runs `work` with the registry's lock held; `None` if it could not be had. `work` must not call
+/// anything that may take the lock.
 pub fn registry<R>(work: impl FnOnce(&mut Held) -> R) -> Option<R> {
     struct Release(&'static AtomicU32);
     impl Drop for Release {
@@ -110,6 +110,6 @@ pub fn registry<R>(work: impl FnOnce(&mut Held) -> R) -> Option<R> {
         return None;
     }
     let _release = Release(word);
-    // SAFETY: the lock is held until `work` is over, and all tables of this crate stand under it.
+    // SAFETY: the lock is held until `work` is over, and guards all tables of this crate.
     Some(work(&mut Held { tables: unsafe { Writer::new() } }))
 }

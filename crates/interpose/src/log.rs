@@ -14,7 +14,7 @@ pub enum Level {
     Error = 1,
     /// Something is missing from the trace.
     Warn = 2,
-    /// What happens.
+    /// Normal events.
     Info = 3,
 }
 
@@ -49,8 +49,8 @@ pub fn line(level: Level, text: fmt::Arguments<'_>) {
         return;
     }
     let line = format!("cushim: {}\n", cushim_names::lines(&text.to_string()));
-    // SAFETY: errno is this thread's; the write is of our own bytes. A short or failed write is a lost
-    // diagnostic, nothing more; errno is put back because the program may be about to read it.
+    // SAFETY: errno is this thread's; the write is of our own bytes. A short or failed write only
+    // loses a diagnostic; errno is restored because the program may be about to read it.
     unsafe {
         let errno = libc::__errno_location();
         let saved = *errno;

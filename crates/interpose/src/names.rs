@@ -9,7 +9,7 @@ use cushim_process::elf::{self, Version};
 
 use crate::registry::{self, Kernel};
 
-/// A string that a function of the driver tells about a handle (`cuFuncGetName`, `cuKernelGetName`:
+/// A string that a function of the driver returns for a handle (`cuFuncGetName`, `cuKernelGetName`:
 /// CUDA 12.3).
 fn driver_name(function: &CStr, handle: usize) -> Option<String> {
     let get = elf::next(function, Version::Any, |_| true)?;
@@ -37,7 +37,7 @@ pub fn name(handle: usize) -> Option<String> {
 pub fn count(how_many: &CStr, owner: Module) -> Option<u32> {
     let get = elf::next(how_many, Version::Any, |_| true)?;
     let mut count = 0;
-    // SAFETY: the signature of both; the owner is one that CUDA just answered for.
+    // SAFETY: the signature of both; the owner is one for which a CUDA call just succeeded.
     let status = unsafe {
         let get: unsafe extern "C-unwind" fn(*mut u32, Module) -> i32 =
             std::mem::transmute::<usize, _>(get);
@@ -46,7 +46,7 @@ pub fn count(how_many: &CStr, owner: Module) -> Option<u32> {
     (status == 0).then_some(count)
 }
 
-/// The kernel that a handle launches, which the driver is asked about where it was not seen coming.
+/// The kernel that a handle launches; the driver is asked where no hook saw the handle.
 #[inline(always)]
 pub fn kernel_of(func: usize) -> &'static Kernel {
     match registry::find(func) {
@@ -57,7 +57,7 @@ pub fn kernel_of(func: usize) -> &'static Kernel {
 
 #[cold]
 fn ask(func: usize) -> &'static Kernel {
-    // A handle that no hook saw goes to the driver; if it is garbage, the driver
-    // answers with an error (measured on 580.159) or faults as the launch itself would.
+    // A handle that no hook saw is passed to the driver; if it is invalid, the driver returns an
+    // error (measured on 580.159) or faults as the launch itself would.
     registry::unknown(func, name(func))
 }

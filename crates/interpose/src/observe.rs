@@ -23,7 +23,8 @@ pub struct Call {
 /// hook's frame. `None` where the call passes through.
 ///
 /// # Safety
-/// The words are the arguments of a call that is under way until [`end`]: its strings are there so long.
+/// The words are the arguments of a call that is under way until [`end`]: its strings stay until
+/// then.
 pub unsafe fn begin(
     site: &'static Site,
     stack: usize,
@@ -63,7 +64,7 @@ fn kernel_in(observed: &Observed, site: &Site, words: &[u64; MOST_WORDS]) -> u32
     0
 }
 
-/// Stores the words of `arg` from word `at` on; answers how many.
+/// Stores the words of `arg` from word `at` on; returns how many.
 #[inline(always)]
 pub fn put<T: cushim_abi::types::Arg>(words: &mut [u64; MOST_WORDS], at: usize, arg: T) -> usize {
     if let Some(to) = words.get_mut(at..) {
@@ -72,7 +73,8 @@ pub fn put<T: cushim_abi::types::Arg>(words: &mut [u64; MOST_WORDS], at: usize, 
     T::WORDS
 }
 
-/// Stores the value that a successful call wrote to `arg`, if it is an out value; answers its words.
+/// Stores the value that a successful call wrote to `arg`, if it is an out value; returns its
+/// words.
 ///
 /// # Safety
 /// `arg` is an argument of a call that has succeeded.

@@ -7,9 +7,9 @@
 pub enum Origin {
     /// `__cudaRegisterFatBinary`.
     Registered,
-    /// `cuModuleLoad` and its kin.
+    /// `cuModuleLoad` and the like.
     Module,
-    /// `cudaLibraryLoadData`, `cuLibraryLoadData` and their kin.
+    /// `cudaLibraryLoadData`, `cuLibraryLoadData` and the like.
     Library,
     /// libomptarget, or cushim itself.
     Other,

@@ -22,8 +22,8 @@ pub unsafe fn profiler_stop(site: &'static Site, real: Fn0) -> i32 {
     observed(site, real)
 }
 
-/// Whatever the call answers (a profiler that is attached makes it fail, none makes it idle): the program
-/// said where its range is.
+/// Independent of the call's status (it fails with an attached profiler and does nothing without
+/// one): the program has marked its range.
 fn switch(open: bool) {
     if let Some(global) = life::global() {
         global.window.range(open);

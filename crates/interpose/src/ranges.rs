@@ -3,7 +3,7 @@
 //!
 //! Must not know: what a range says.
 
-/// Levels that are told apart; deeper ones are recorded if the last of these is.
+/// Levels with a bit of their own; deeper ones are recorded if the last of these is.
 const LEVELS: u32 = u64::BITS;
 
 /// The ranges of a thread that are open.
@@ -21,7 +21,8 @@ struct Domain {
 }
 
 impl Open {
-    /// One more, which is recorded if `wanted`; answers its level, from 0, and whether it is.
+    /// Opens a range, which is recorded if `wanted`; returns its level, from 0, and whether it is
+    /// recorded.
     pub fn push(&mut self, handle: usize, wanted: bool) -> (u32, bool) {
         let place = self.domains.iter().position(|d| d.handle == handle);
         if place.is_none() {
@@ -41,7 +42,7 @@ impl Open {
         (level, domain.has(level))
     }
 
-    /// One less; answers its level and whether it was recorded. `None` where none is open.
+    /// Closes a range; returns its level and whether it was recorded. `None` where none is open.
     pub fn pop(&mut self, handle: usize) -> Option<(u32, bool)> {
         let domain = self.domains.iter_mut().find(|d| d.handle == handle)?;
         let level = domain.depth.checked_sub(1)?;
@@ -49,7 +50,7 @@ impl Open {
         Some((level, domain.has(level)))
     }
 
-    /// None of them is in this process's trace: it is the child of a fork.
+    /// After a fork: marks all as not recorded, as this process's trace has none of them.
     pub fn forget(&mut self) {
         for domain in &mut self.domains {
             domain.recorded = 0;

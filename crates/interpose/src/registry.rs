@@ -32,7 +32,7 @@ static MODULES: PointerTable<Module> = PointerTable::new();
 /// Names and kernels, which live for ever.
 static BLOCKS: Blocks = Blocks::new();
 static NEXT_KERNEL: AtomicU32 = AtomicU32::new(1);
-/// Whether somebody looks at images later than they are loaded.
+/// Whether images are read later than they are loaded.
 static KEEP: AtomicBool = AtomicBool::new(false);
 
 /// Copies images from now on where the program may free them.
@@ -52,7 +52,7 @@ pub struct Kernel {
     module: Option<&'static Module>,
     /// The next kernel of the same module.
     sibling: AtomicPtr<Kernel>,
-    /// What the same address meant before, if its module is still there.
+    /// The previous kernel of the same address, if its module is still loaded.
     before: Option<&'static Kernel>,
     /// Whether `address` is a `CUfunction`, so that the driver can be asked about it.
     of_driver: bool,
@@ -69,7 +69,7 @@ pub struct Module {
     pub handle: usize,
     /// Its image.
     code: Code,
-    /// Its images where it has several: each of its kernels may be in each of them.
+    /// Its images where it has several: a kernel may be in each of them.
     images: Vec<meta::Image>,
     /// The function that took it.
     api: &'static str,
@@ -98,12 +98,12 @@ pub fn find_or_unknown(address: usize) -> &'static Kernel {
     }
 }
 
-/// More unknown addresses than this share one record: a program that launches ever new garbage must not
-/// make us grow without end.
+/// More unknown addresses than this share one record: a program that keeps launching invalid
+/// addresses must not make us grow without end.
 const MOST_UNKNOWN: u32 = 4096;
 
-/// A kernel that was launched by an address nothing was registered for; `driver_name` is what the driver
-/// calls it, for a `CUfunction`.
+/// A kernel that was launched by an address nothing was registered for; `driver_name` is the
+/// driver's name for it, for a `CUfunction`.
 #[cold]
 pub fn unknown(address: usize, driver_name: Option<String>) -> &'static Kernel {
     static COUNT: AtomicU32 = AtomicU32::new(0);
@@ -128,7 +128,7 @@ pub fn unknown(address: usize, driver_name: Option<String>) -> &'static Kernel {
     add_kernel(address, name, None, of_driver).unwrap_or(&SHARED)
 }
 
-/// A number for a kernel that nothing here launched, for a record of its own.
+/// A number for the record of a kernel that no launch here named.
 pub fn new_number() -> u32 {
     NEXT_KERNEL.fetch_add(1, Ordering::Relaxed)
 }
@@ -182,8 +182,8 @@ pub fn alias_module(handle: usize, module: &'static Module) {
     lock::registry(|held| MODULES.set(&mut held.tables, handle, Some(module)));
 }
 
-/// What `handle` stood for before it was unloaded is gone: `module`'s kernels leave the table. The handle
-/// may stand for another module by now: another thread can be given it as soon as the unload is done.
+/// `module` was unloaded: removes its kernels from the table. `handle` may already stand for
+/// another module: another thread can get it as soon as the unload is done.
 pub fn remove_module(handle: usize, module: Option<&'static Module>) {
     let Some(module) = module else { return };
     lock::registry(|held| {
@@ -207,7 +207,7 @@ pub fn remove_module(handle: usize, module: Option<&'static Module>) {
     module.code.forget();
 }
 
-/// `address` launches kernel `name` of `module`. The name is copied: it may lie in a library that goes.
+/// `address` launches kernel `name` of `module`. The name is copied: its library may be unloaded.
 pub fn add_function(address: usize, name: &[u8], module: Option<&'static Module>) {
     if let Some(kernel) = find(address)
         && kernel.name.as_bytes() == name
@@ -218,7 +218,7 @@ pub fn add_function(address: usize, name: &[u8], module: Option<&'static Module>
     add_kernel(address, keep(name), module, false);
 }
 
-/// `address` launches what `kernel` is (another handle of it).
+/// `address` is another handle of `kernel`.
 pub fn alias_function(address: usize, kernel: &'static Kernel) {
     if find(address).is_some_and(|k| k.number == kernel.number) {
         return;
@@ -295,7 +295,7 @@ fn take(_held: &mut lock::Held, size: usize, align: usize) -> Option<*mut u8> {
     unsafe { BLOCKS.take(size, align) }
 }
 
-/// `kernel`, for ever.
+/// Stores `kernel` for ever.
 fn keep_kernel(held: &mut lock::Held, kernel: Kernel) -> &'static Kernel {
     match take(held, size_of::<Kernel>(), align_of::<Kernel>()) {
         // SAFETY: aligned bytes of that size that nobody else has, for ever.
@@ -324,14 +324,14 @@ impl Module {
         self.node.get().copied()
     }
 
-    /// It is a library of the runtime of this version, if there is one.
+    /// Notes that it is a library of the runtime of this version, if there is one.
     pub fn of_runtime(&self, node: Option<&'static CStr>) {
         if let Some(node) = node {
             let _ = self.node.set(node);
         }
     }
 
-    /// How many kernels were registered for it or asked from it.
+    /// How many of its kernels were registered or looked up.
     pub fn functions(&self) -> usize {
         self.functions.load(Ordering::Relaxed)
     }
@@ -403,21 +403,21 @@ mod tests {
         add_function(0x8000, b"_Z1av", Some(first));
         add_function(0x8010, b"_Z1bv", Some(second));
         add_function(0x8020, b"_Z1cv", Some(first));
-        // Registered twice: the newest counts, the older comes back.
+        // Registered twice: the newest counts, and the older one returns later.
         add_function(0x8000, b"_Z1av", Some(second));
         assert!(find(0x8000).unwrap().same_module(Some(second)));
         remove_module(b, module(b));
         assert!(find(0x8000).unwrap().same_module(Some(first)));
         assert!(find(0x8010).is_none());
         assert_eq!(find(0x8020).unwrap().name, "_Z1cv");
-        // The library goes, another is mapped at its place.
+        // The library is unloaded, and another is mapped in its place.
         let gone = module(a);
         remove_module(a, gone);
         assert!(find(0x8000).is_none() && module(a).is_none());
         assert_eq!(first.code().layout("_Z1av").unwrap_err(), "its module is unloaded");
         let third = add_module(a, Code::nothing(), "t", Origin::Other).unwrap();
         add_function(0x8000, b"_Z5otherv", Some(third));
-        // An unload that is heard of late does not take the new one along.
+        // A late unload does not remove the new module.
         remove_module(a, gone);
         assert!(std::ptr::eq(module(a).unwrap(), third));
         assert_eq!(find(0x8000).unwrap().name, "_Z5otherv");

@@ -87,7 +87,7 @@ pub unsafe fn register_function(
     )
 }
 
-/// `__cudaPushCallConfiguration`: nothing to see that the launch itself does not show.
+/// `__cudaPushCallConfiguration`: not recorded, as the launch shows the same.
 pub unsafe fn push_call_configuration(
     _site: &'static Site,
     real: unsafe extern "C-unwind" fn(Dim3, Dim3, usize, Stream) -> u32,
@@ -115,8 +115,8 @@ pub unsafe fn pop_call_configuration(
 
 type GetKernel = unsafe extern "C-unwind" fn(Out<Func>, Func) -> i32;
 
-/// `__cudaGetKernel`, `cudaGetKernel`: from a stub to a handle that launches the same. Without a driver
-/// the stub itself is the answer (measured, 13.5), with an error.
+/// `__cudaGetKernel`, `cudaGetKernel`: from a stub to a handle that launches the same. Without a
+/// driver, the runtime returns the stub itself and an error (measured, 13.5).
 pub unsafe fn get_kernel(site: &'static Site, real: GetKernel, out: Out<Func>, stub: Func) -> i32 {
     // SAFETY: forwarded as it came.
     unsafe { get_handle(site, real, out, stub, false) }

@@ -14,11 +14,11 @@ use cushim_abi::Class;
 
 use cushim_process::elf::{self, Version};
 
-/// A hook, as the boundary declares it.
+/// A hook, as the export tables declare it.
 pub struct Site {
     /// Number of the function, see [`cushim_abi::function`].
     pub id: u16,
-    /// What it is about.
+    /// The function's class.
     pub class: Class,
     /// The exported name.
     pub name: &'static CStr,

@@ -19,14 +19,14 @@ pub struct Global {
     pub classes: u32,
     /// Whether calls inside calls are recorded too.
     pub nested: bool,
-    /// Whether GPU work is told apart by call.
+    /// Whether GPU work is recorded by call.
     pub gpu_time: bool,
-    /// Where its times come from.
+    /// The source of its times.
     pub gpu_time_by: GpuTime,
     /// When they are recorded.
     pub window: Window,
-    /// Differs in every process of a fork family: what was written into one trace has to be written
-    /// again into the next.
+    /// Unique among a process and its forked children: records written to one trace must be written
+    /// again to the next.
     pub generation: u32,
 }
 
@@ -38,7 +38,7 @@ pub fn current() -> Option<&'static Global> {
     unsafe { global.cast::<Global>().as_ref() }
 }
 
-/// `global` is this process's state from now on.
+/// Makes `global` this process's state.
 pub fn publish(page: &Page, global: Global) {
     let global: *mut Global = keep::forever(global);
     page.global.store(global.cast(), Ordering::Release);

@@ -9,9 +9,9 @@ use cushim_process::elf::{self, Version};
 use crate::device;
 use crate::site::Site;
 
-/// The `CUfunction` of what the runtime of `site` launches by `symbol` (a host stub), in the current context;
-/// inside, none where the runtime says that there is none. `None` where it cannot be asked now without its
-/// last error being lost. The runtime may load the kernel's module for this.
+/// The `CUfunction` that the runtime of `site` launches for `symbol` (a host stub), in the current
+/// context. The outer `None`: asking now would clear the runtime's last error; the inner one: the
+/// runtime has no such function. The runtime may load the kernel's module for this.
 pub fn function(site: &'static Site, symbol: usize) -> Option<Option<usize>> {
     type Plain = unsafe extern "C-unwind" fn() -> i32;
     type Get = unsafe extern "C-unwind" fn(*mut usize, usize) -> i32;

@@ -16,14 +16,14 @@ use crate::state::{self, Global};
 /// Deepest nesting that is followed; deeper calls pass through uncounted.
 const DEEPEST: usize = 8;
 
-/// What a thread knows of the context in which its runtime launches.
+/// The verified context in which a thread's runtime launches.
 #[derive(Clone, Copy, Default)]
 pub struct Verified {
     /// The context.
     pub context: usize,
-    /// When that was seen.
+    /// The generation in which it was verified.
     pub generation: u32,
-    /// The runtime's device, where it has to be looked at.
+    /// The runtime's device, where it has to be checked.
     pub device: i32,
 }
 
@@ -42,7 +42,7 @@ pub struct Thread {
     pub recorded: bool,
     /// Stack pointers of those calls' hooks.
     frames: [usize; DEEPEST],
-    /// Bit n: call n is one of libomptarget's, which calls CUDA as a program does.
+    /// Bit n: call n is one of libomptarget, which calls CUDA as a program does.
     above: u8,
     /// The current context, as far as it was observed.
     pub context: usize,
@@ -86,8 +86,8 @@ fn slot() -> *mut *mut Thread {
 /// The calling thread's state, if it has one.
 ///
 /// # Safety
-/// The reference is the only one: the caller lets go of it before it calls this or [`current`] again, and before
-/// anything runs that may (foreign code, whose calls come to our hooks).
+/// The reference is the only one: the caller drops it before it calls this or [`current`] again,
+/// and before it runs anything that may (foreign code, whose calls enter our hooks).
 #[inline(always)]
 pub unsafe fn current_if_any() -> Option<&'static mut Thread> {
     // SAFETY: the slot is this thread's; what it points to is this thread's alone, made by `make` and there until
@@ -95,7 +95,7 @@ pub unsafe fn current_if_any() -> Option<&'static mut Thread> {
     unsafe { (*slot()).as_mut() }
 }
 
-/// The link of the call that the calling thread is in, 0 for none. May be asked from inside any call.
+/// The link of the call that the calling thread is in, 0 for none. May be called inside any call.
 pub fn link() -> u64 {
     // SAFETY: the slot is this thread's; what it points to is there until `leave`. Read without a reference, as
     // there may be one further up.
@@ -112,7 +112,7 @@ pub fn link() -> u64 {
 #[allow(clippy::mut_from_ref)] // The state is the thread's, not part of `global`.
 #[inline(always)]
 pub unsafe fn current(global: &'static Global) -> Option<&'static mut Thread> {
-    // SAFETY: as the caller promises; this one ends before `make` asks.
+    // SAFETY: as the caller promises; this reference ends before `make` takes one.
     match unsafe { current_if_any() } {
         Some(thread) if std::ptr::eq(thread.global, global) => Some(thread),
         _ => make(global),
@@ -122,12 +122,12 @@ pub unsafe fn current(global: &'static Global) -> Option<&'static mut Thread> {
 #[allow(clippy::mut_from_ref)] // The state is the thread's, not part of `global`.
 #[cold]
 fn make(global: &'static Global) -> Option<&'static mut Thread> {
-    // SAFETY: `current` calls this, whose caller promises it; this one ends before the next below.
+    // SAFETY: as the caller of `current` promises; this reference ends before the next one below.
     if let Some(thread) = unsafe { current_if_any() } {
         if thread.busy {
             return None;
         }
-        // After a fork: the old buffer is the parent's file.
+        // After a fork: the old buffer belongs to the parent's file.
         std::mem::forget(thread.buffer.take());
         thread.global = global;
         thread.depth = 0;
@@ -227,8 +227,8 @@ impl Thread {
         self.is_inside(stack) && u32::from(self.above).trailing_ones() < u32::from(self.depth)
     }
 
-    /// Enters a hook whose frame is at `stack`, after [`Thread::is_inside`]; answers the depth it is
-    /// at, or `None` where that is deeper than is followed. `above`: it is one of libomptarget's.
+    /// Enters a hook whose frame is at `stack`, after [`Thread::is_inside`]; returns its depth, or
+    /// `None` where that is too deep. `above`: it is one of libomptarget's.
     #[inline(always)]
     pub fn enter(&mut self, stack: usize, above: bool) -> Option<u8> {
         let depth = self.depth;

@@ -10,8 +10,8 @@ use crate::given::RegisterVar;
 use crate::redirect;
 use crate::site::Site;
 
-/// `__cudaRegisterVar`, `__cudaRegisterManagedVar`. LLVM passes six arguments to the latter: the rest is whatever the
-/// registers held, and goes on as it came.
+/// `__cudaRegisterVar`, `__cudaRegisterManagedVar`. LLVM passes six arguments to the latter: the
+/// others hold whatever was in the registers, and are passed on.
 pub unsafe fn register_var(
     site: &'static Site,
     real: RegisterVar,

@@ -19,13 +19,13 @@ pub struct Wanted {
     pub profiler_range: bool,
     /// Not before this time after the library was loaded, ns.
     pub delay_ns: u64,
-    /// So long from the first moment on, ns.
+    /// The duration from the first recorded call on, ns.
     pub duration_ns: Option<u64>,
-    /// Not the first so many launches.
+    /// How many launches are skipped first.
     pub skip: u64,
-    /// So many launches, and what happens between them.
+    /// How many launches are recorded, with the calls between them.
     pub count: Option<u64>,
-    /// Nothing until somebody says `on`.
+    /// Nothing until a user says `on`.
     pub paused: bool,
 }
 
@@ -48,7 +48,7 @@ pub struct Window {
     until: AtomicU64,
     /// Between the program's profiler calls.
     in_range: AtomicBool,
-    /// Launches that came by while all else allowed them.
+    /// Launches seen while all other conditions held.
     launches: AtomicU64,
     /// It will not open again.
     over: AtomicBool,

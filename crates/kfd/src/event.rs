@@ -27,7 +27,7 @@ struct State {
     waiting: u32,
     /// Counts raisings.
     count: u64,
-    /// The structure that the runtime holds.
+    /// The runtime's structure of the event.
     shown: usize,
 }
 
@@ -64,7 +64,7 @@ impl Table {
     }
 }
 
-/// The number of an event that the runtime hands in.
+/// The number of an event that the runtime passes.
 ///
 /// # Safety
 ///
@@ -118,7 +118,7 @@ pub unsafe fn create(
 ///
 /// # Safety
 ///
-/// `event` is null or an HsaEvent of [`create`] that is used no more.
+/// `event` is null or an HsaEvent of [`create`] that is no longer used.
 pub unsafe fn destroy(event: *mut u8) -> Status {
     // SAFETY: null or an event that `create` made and nobody destroyed, by the caller's promise.
     let id = unsafe { number(event) };
@@ -134,13 +134,13 @@ pub unsafe fn destroy(event: *mut u8) -> Status {
     Status::Success
 }
 
-/// Raises an event by its number; what does not exist is left alone.
+/// Raises an event by its number; ignores unknown numbers.
 pub fn raise(id: u32) {
     table().raise(id);
     RAISED.notify_all();
 }
 
-/// An interrupt by a kernel: it tells eight bits of the number, and the mailboxes tell the rest.
+/// An interrupt by a kernel: it has eight bits of the event's number; the mailboxes have the rest.
 pub fn interrupt(partial: u32, mailbox: impl Fn(usize) -> bool) {
     let mut table = table();
     for id in 1..=table.events.len() as u32 {
@@ -167,7 +167,7 @@ pub unsafe fn set(event: *const u8) -> Status {
     Status::Success
 }
 
-/// Tells all memory events about a fault and raises them.
+/// Stores a fault in all memory events and raises them.
 pub fn fault(node: u32, address: u64, present: bool, write: bool) {
     let mut table = table();
     for id in 1..=table.events.len() as u32 {

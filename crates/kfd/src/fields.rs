@@ -3,7 +3,7 @@
 //! Owns: writing values at places of a structure. The header packs its structures to four bytes; places are those
 //! of version 5.2.3, and a test compiles the header and compares.
 
-/// A structure's bytes on their way out.
+/// The bytes of a structure to be written.
 pub struct Fields<const N: usize>([u8; N]);
 
 impl<const N: usize> Default for Fields<N> {

@@ -40,7 +40,7 @@ struct Blocks {
 }
 
 static BLOCKS: Mutex<Blocks> = Mutex::new(Blocks { blocks: BTreeMap::new(), later: Vec::new() });
-/// What GPUs may access.
+/// A range that GPUs may access.
 #[derive(Clone, Copy, Debug)]
 struct Mapping {
     end: u64,
@@ -68,7 +68,7 @@ fn map_pages(bytes: u64, reserve_only: bool) -> Option<u64> {
         | libc::MAP_ANONYMOUS
         | if reserve_only { libc::MAP_NORESERVE } else { 0 };
     let bytes = usize::try_from(bytes).ok()?;
-    // SAFETY: new memory, nobody's yet.
+    // SAFETY: new memory.
     let at = unsafe {
         libc::mmap(std::ptr::null_mut(), bytes, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0)
     };
@@ -76,17 +76,17 @@ fn map_pages(bytes: u64, reserve_only: bool) -> Option<u64> {
 }
 
 fn unmap_pages(at: u64, bytes: u64) {
-    // SAFETY: a block of ours, which no list holds any more, and no kernel runs.
+    // SAFETY: a block of ours that is in no list any more, and no kernel runs.
     unsafe { libc::munmap(at as *mut libc::c_void, bytes as usize) };
 }
 
-/// Memory that the GPU is at work with stays; dropping it gives back what was freed meanwhile.
+/// Keeps memory while the GPU works; dropping it frees what was freed meanwhile.
 pub struct Busy(());
 
 impl Busy {
     /// Work begins.
     pub fn begin() -> Busy {
-        // Under the lock, so that nobody who frees sees it too late.
+        // Under the lock, so that no thread that frees sees it too late.
         let _blocks = blocks();
         RUNNING.fetch_add(1, Ordering::SeqCst);
         Busy(())
@@ -116,7 +116,7 @@ pub fn mailboxes() -> u64 {
     })
 }
 
-/// Whether a mailbox has something, which is taken out.
+/// Empties a mailbox; returns whether it held something.
 pub fn take_mail(number: usize) -> bool {
     let base = mailboxes();
     if base == 0 || number >= crate::event::MOST {
@@ -134,7 +134,7 @@ fn insert(start: u64, bytes: u64, write: bool, nodes: u32) {
     entry.end = entry.end.max(end);
     entry.count += 1;
     entry.write |= write;
-    // The last word on who may access it.
+    // The last call decides which GPUs may access it.
     entry.nodes = nodes;
 }
 
@@ -210,7 +210,7 @@ pub fn register(at: u64, bytes: u64, flags: u32) -> Status {
     Status::Success
 }
 
-/// hsaKmtDeregisterMemory. Memory of ours is left as it is.
+/// hsaKmtDeregisterMemory. Our own memory is left unchanged.
 pub fn deregister(at: u64) -> Status {
     let mut blocks = blocks();
     match blocks.blocks.get(&at) {
@@ -223,7 +223,7 @@ pub fn deregister(at: u64) -> Status {
     }
 }
 
-/// hsaKmtMapMemoryToGPU and its kin, for the nodes of a mask.
+/// hsaKmtMapMemoryToGPU and the like, for the nodes of a mask.
 pub fn map(at: u64, bytes: u64, nodes: u32) -> Status {
     if at == 0 || bytes == 0 || at.checked_add(bytes).is_none() {
         return Status::InvalidParameter;

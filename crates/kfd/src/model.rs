@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use cushim_amdgpu::target::Isa;
 
-/// What a GPU is.
+/// The properties of a GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Model {
     /// As LLVM names it.
@@ -22,7 +22,7 @@ pub struct Model {
     pub lanes: u32,
     /// SIMDs of a compute unit.
     pub simds: u32,
-    /// The memory of its SRAM is checked.
+    /// Its SRAM has ECC.
     pub ecc: bool,
     /// Vector and scalar registers of a SIMD, in bytes.
     pub registers: [u32; 2],
@@ -54,7 +54,7 @@ const MODELS: [Model; 2] = [
 /// The most GPUs.
 pub const MOST: usize = 8;
 
-/// What a list of names means; without one, or where it names what there is not, a gfx90a.
+/// The GPUs in a list of names; a gfx90a without a list, or for unknown names.
 pub fn read(names: Option<&str>) -> Vec<Model> {
     let named = |name: &str| MODELS.iter().find(|model| model.name == name.trim()).copied();
     let all: Option<Vec<Model>> = names.unwrap_or("").split(',').map(named).collect();

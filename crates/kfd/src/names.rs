@@ -7,9 +7,9 @@
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Where the list is, if the runtime said so.
+/// The address of the list, if the runtime gave it.
 static LIST: AtomicU64 = AtomicU64::new(0);
-/// The most code objects that are looked through, and the largest image.
+/// The most code objects that are searched, and the largest image.
 const MOST: usize = 4096;
 const LARGEST: u64 = 1 << 30;
 
@@ -24,7 +24,7 @@ fn read(address: u64, bytes: u64) -> Option<Vec<u8>> {
     let mut data = vec![0u8; count];
     let to = libc::iovec { iov_base: data.as_mut_ptr().cast(), iov_len: count };
     let from = libc::iovec { iov_base: address as *mut libc::c_void, iov_len: count };
-    // SAFETY: `to` is the buffer; what `from` names is checked by the system.
+    // SAFETY: `to` is the buffer; the system checks `from`.
     let got = unsafe { libc::process_vm_readv(libc::getpid(), &to, 1, &from, 1, 0) };
     (usize::try_from(got) == Ok(count)).then_some(data)
 }

@@ -17,12 +17,12 @@ pub enum Status {
     NotRegistered = 36,
 }
 
-/// Runs what is behind a function; a panic is an error of its caller and no more.
+/// Runs the body of a function; a panic only becomes an error for its caller.
 pub fn guarded(work: impl FnOnce() -> Status) -> Status {
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).unwrap_or(Status::Error)
 }
 
-/// A line about what went wrong, for a person.
+/// Prints a line about an error for the user.
 pub(crate) fn say(text: &str) {
     eprintln!("cushim gpu: {text}");
 }

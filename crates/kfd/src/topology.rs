@@ -6,7 +6,7 @@ use crate::Status;
 use crate::fields::Fields;
 use crate::model::{self, Model};
 
-/// How many compute units the GPU says it has: few, as each is a share of the CPU.
+/// How many compute units the GPU reports: few, as each is a share of the CPU.
 const UNITS: u32 = cushim_amdgpu::launch::UNITS;
 /// HsaNodeProperties, HsaMemoryProperties, HsaCacheProperties and HsaIoLinkProperties in bytes.
 const NODE: usize = 356;
@@ -15,13 +15,13 @@ const CACHE: usize = 1056;
 const LINK: usize = 48;
 
 fn bytes_of_memory() -> u64 {
-    // SAFETY: both names are asked without side effects.
+    // SAFETY: both queries have no side effects.
     let (pages, size) =
         unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
     u64::try_from(pages.saturating_mul(size)).unwrap_or(1 << 30).max(1 << 30)
 }
 
-/// How much memory a GPU says it has of its own: its share of half of the machine's.
+/// How much local memory a GPU reports: its share of half of the machine's.
 fn local_memory() -> u64 {
     (bytes_of_memory() / 2 / model::all().len().max(1) as u64) & !0x1f_ffff
 }
@@ -151,7 +151,7 @@ pub unsafe fn memory(number: u32, count: u32, to: *mut u8) -> Status {
 ///
 /// `to` has room for `count` HsaCacheProperties.
 pub unsafe fn cache(number: u32, count: u32, to: *mut u8) -> Status {
-    // Level, KiB, bytes of a line, what it is for: 1 data, 4 of the CPU, 8 of the GPU.
+    // Level, KiB, bytes of a line, type: 1 data, 4 of the CPU, 8 of the GPU.
     let caches: &[(u32, u32, u32, u32)] = match number {
         0 => &[(2, 1024, 64, 1 | 4)],
         node if is_gpu(node) => &[(1, 16, 64, 1 | 8), (2, 8192, 128, 1 | 8)],
@@ -180,7 +180,7 @@ pub unsafe fn links(number: u32, count: u32, to: *mut u8) -> Status {
     }
     let others = (0..=gpus()).filter(|other| *other != number);
     for (i, other) in others.enumerate().take(count as usize) {
-        // Between GPUs it goes by way of the CPU.
+        // The path between GPUs goes through the CPU.
         let weight = if number != 0 && other != 0 { 40 } else { 20 };
         let fields = Fields::<LINK>::new().u32(0, 2).u32(12, number).u32(16, other).u32(20, weight);
         // SAFETY: `i` is below `count`, for which there is room.
@@ -210,7 +210,7 @@ pub unsafe fn tiles(number: u32, to: *mut u8) -> Status {
     Status::Success
 }
 
-/// Nanoseconds of the clock that all times are of.
+/// Nanoseconds of the clock for all times.
 pub fn now() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is a timespec.

@@ -9,7 +9,7 @@ use cpp_demangle::{DemangleOptions, DemangleWrite, ParseOptions, Symbol};
 
 /// Longer symbols are left as they are. The longest seen in PyTorch and CUTLASS have some 20,000 bytes.
 const SYMBOL_MAX: usize = 256 << 10;
-/// Substitutions can make a short symbol into an endless declaration: it is left as it is then.
+/// Substitutions can turn a short symbol into a huge declaration: longer ones stay mangled.
 const TEXT_MAX: usize = 1 << 20;
 /// How deep the parser may recurse; a template in a template costs it five levels.
 const DEPTH_MAX: u32 = 400;
@@ -62,8 +62,8 @@ fn parse(core: &str) -> Option<Demangled> {
     })
 }
 
-/// Takes off what compilers put around the names of kernels with internal linkage, so that those of
-/// several translation units do not meet (measured with nvcc 11.8 and 12.4; clang:
+/// Strips what compilers add to the names of kernels with internal linkage, so that those of
+/// several translation units do not clash (measured with nvcc 11.8 and 12.4; clang:
 /// `CodeGenModule::printPostfixForExternalizedDecl`).
 ///
 /// - nvcc up to 12: `__nv_static_22__05e46e43_4_b_cu_plain__Z4statPi`, 22 being the length of the unit's id
@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn hostile_names_are_left_alone() {
-        // Each substitution doubles what it stands for.
+        // Each substitution doubles the text.
         let mut bomb = String::from("_Z1fI1aE");
         bomb.push_str("1bIS_S_E");
         for n in 0..35 {

@@ -27,7 +27,7 @@ pub struct Name {
 impl Name {
     /// The names of the kernel whose symbol is `mangled`.
     pub fn new(mangled: &str) -> Self {
-        // A region is called after the function that it stands in.
+        // A region is named after its function.
         if let Some(region) = Region::of(mangled) {
             let name = Name::new(region.function);
             let suffix = region.suffix();
@@ -93,8 +93,8 @@ fn without_marks(text: &str) -> String {
     out
 }
 
-/// Numba writes what no identifier may hold as `_` and two hexadecimal digits: Python's `<locals>` is `_3clocals_3e`
-/// (numba.core.itanium_mangler).
+/// Numba writes characters that no identifier may hold as `_` and two hexadecimal digits: Python's
+/// `<locals>` is `_3clocals_3e` (numba.core.itanium_mangler).
 fn python_words(text: String) -> String {
     const WORDS: [&str; 4] = ["locals", "lambda", "listcomp", "genexpr"];
     if !text.contains("_3c") {
@@ -146,8 +146,8 @@ fn lambda(arguments: &str) -> Option<String> {
     number.parse::<u32>().ok().map(|n| format!("{}::{{lambda#{n}}}", lambdas(function)))
 }
 
-/// One label for each of `names`: short where that tells its symbol from the others, else the declaration,
-/// else the symbol. Labels are alike only where symbols are.
+/// One label for each of `names`: the short name where it is unique among the symbols, else the
+/// declaration, else the symbol. Labels are equal only where symbols are.
 pub fn distinct(names: &[&Name]) -> Vec<String> {
     let mut seen = HashSet::new();
     let (mut short, mut full, mut plain) = (HashMap::new(), HashMap::new(), HashMap::new());
@@ -168,8 +168,8 @@ pub fn distinct(names: &[&Name]) -> Vec<String> {
         .collect()
 }
 
-/// A name in at most `width` characters; `mark` stands for what is left out. Namespaces go first where
-/// the kernel's own name would suffer, then the middle, of which the beginning keeps a little more.
+/// A name in at most `width` characters; `mark` stands for what is left out. Namespaces go first
+/// where the kernel's own name would be cut, then the middle; slightly more of the beginning stays.
 pub fn elide(text: &str, width: usize, mark: &str) -> String {
     let length = text.chars().count();
     if length <= width {
@@ -211,8 +211,8 @@ fn own_name(text: &str) -> std::ops::Range<usize> {
     start..end
 }
 
-/// A symbol as messages name it: the name in its source, and the symbol itself behind it where that differs. Long ones
-/// (templates have some of thousands of columns) are cut in the middle.
+/// A symbol as messages name it: the name in its source, and the symbol itself behind it where that
+/// differs. Long names (of templates) are cut in the middle.
 pub fn in_source(symbol: &str) -> String {
     /// Columns of a name, at most.
     const LONGEST: usize = 200;

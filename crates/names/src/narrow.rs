@@ -32,8 +32,8 @@ impl Narrow {
     /// Whether `number` rounds to the finite number of `bits`, ties to the even one.
     pub fn rounds_to(self, number: f64, bits: u16) -> bool {
         let magnitude = bits & !SIGN;
-        // Both are exact: a double holds more than one bit more. Above the largest number the next step counts,
-        // as if there was no infinity.
+        // Both are exact: a double has several bits more. Above the largest number the next step
+        // counts, as if there were no infinity.
         let here = self.finite(magnitude);
         let above = (here + self.finite(magnitude + 1)) / 2.0;
         let below = magnitude.checked_sub(1).map_or(0.0, |less| (here + self.finite(less)) / 2.0);
@@ -45,7 +45,7 @@ impl Narrow {
         is_near && number.is_sign_negative() == (bits & SIGN != 0) && self.value(bits).is_finite()
     }
 
-    /// A magnitude, as if the largest exponent was one like the others.
+    /// The value of a magnitude, with the largest exponent taken as an ordinary one.
     fn finite(self, magnitude: u16) -> f64 {
         let fraction = magnitude & ((1 << self.mantissa) - 1);
         let bias = (1_i32 << (14 - self.mantissa)) - 1;
@@ -95,8 +95,8 @@ mod tests {
         }
     }
 
-    /// The number, its neighbour, the middle between them, and what lies close to that: so far away that
-    /// `half` sees it, which looks at the upper 32 bits of a double alone.
+    /// The number, its neighbour, their middle, and values close to that, far enough for `half` to
+    /// tell, which only looks at the upper 32 bits of a double.
     fn around(value: f64, neighbour: f64) -> [f64; 5] {
         let middle = (value + neighbour) / 2.0;
         let next = |n: f64, step: i64| f64::from_bits(n.to_bits().wrapping_add_signed(step));

@@ -10,12 +10,12 @@ pub struct Region<'a> {
     pub function: &'a str,
     /// Its line there.
     pub line: u32,
-    /// Which of that line, from 0.
+    /// Its number among the regions of that line, from 0.
     pub count: u32,
 }
 
 impl<'a> Region<'a> {
-    /// From its symbol; `None` where that is no region's.
+    /// The region with this symbol; `None` where it is no region's.
     pub fn of(symbol: &'a str) -> Option<Self> {
         let rest = symbol.strip_prefix("__omp_offloading_")?;
         let hexadecimal =
@@ -28,7 +28,7 @@ impl<'a> Region<'a> {
         let (function, end) = rest.rsplit_once("_l")?;
         let (line, count) = end.split_once('_').unwrap_or((end, "0"));
         let region = Region { function, line: line.parse().ok()?, count: count.parse().ok()? };
-        // One within another is nobody's name, and would be looked into again and again.
+        // A region's name within another is no real name, and would recurse without end.
         let plain = !function.is_empty() && !function.starts_with("__omp_offloading_");
         plain.then_some(region)
     }

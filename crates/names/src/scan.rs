@@ -55,7 +55,8 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// Length of an operator's name or an arrow at the start of `rest`, whose brackets are none; else 0.
+/// Length of an operator's name or an arrow at the start of `rest`, where `<` and `>` are no
+/// brackets; else 0.
 fn operator(rest: &[u8], before: u8) -> usize {
     if rest.starts_with(b"->") {
         return 2;
@@ -68,8 +69,8 @@ fn operator(rest: &[u8], before: u8) -> usize {
     8 + found.map_or(usize::from(sign.starts_with(b">")), |s| s.len())
 }
 
-/// The pieces of `text` between commas that stand in no bracket; `None` where brackets do not match.
-/// An empty `text` has no pieces.
+/// The pieces of `text` between commas outside of brackets; `None` where brackets do not match. An
+/// empty `text` has no pieces.
 pub fn split(text: &str) -> Option<Vec<&str>> {
     let mut pieces = Vec::new();
     let mut from = 0;

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 pub struct Shown<'a>(&'a [u8]);
 
 impl<'a> Shown<'a> {
-    /// Of any bytes.
+    /// Shows any bytes.
     pub fn bytes(bytes: &'a [u8]) -> Self {
         Shown(bytes)
     }
@@ -52,7 +52,7 @@ impl fmt::Display for Shown<'_> {
     }
 }
 
-/// What can come from elsewhere and be shown.
+/// Types that hold foreign text and can be shown.
 pub trait Foreign {
     /// With escapes for what is not plain.
     fn shown(&self) -> Shown<'_>;
@@ -76,15 +76,15 @@ impl Foreign for Path {
     }
 }
 
-// Not by dereferencing alone: a method of `Path` would be found before that of a trait in scope.
+// Implemented, not left to dereferencing: a method of `Path` would be found before one of a trait.
 impl Foreign for PathBuf {
     fn shown(&self) -> Shown<'_> {
         self.as_path().shown()
     }
 }
 
-/// Whole lines of ours that may hold foreign text: all but their line breaks and tabs is escaped. The last
-/// line of defence; foreign text inside is [`Shown`], which escapes those, too.
+/// Lines of ours that may hold foreign text, with everything escaped but line breaks and tabs. The
+/// last line of defence: foreign text inside should be a [`Shown`], which escapes those too.
 pub fn lines(text: &str) -> Cow<'_, str> {
     let bad = |c: char| is_unsafe(c) && !matches!(c, '\n' | '\t');
     if !text.contains(bad) {

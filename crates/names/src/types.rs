@@ -7,13 +7,13 @@
 pub enum Type {
     /// A number.
     Number(Number),
-    /// CUDA's vectors, `float4` and the like, and `dim3`: so many numbers one after another.
+    /// CUDA's vectors, such as `float4`, and `dim3`: the element and how many there are.
     Vector(Number, usize),
     /// A pointer or reference, also to a function.
     Pointer,
     /// `std::nullptr_t`.
     Null,
-    /// A class, for certain: its name has template arguments.
+    /// Certainly a class: its name has template arguments.
     Class,
     /// A class or an enumeration: the symbol does not tell.
     Named,

@@ -30,9 +30,10 @@ pub enum Value {
 }
 
 impl Value {
-    /// The value that `bytes` hold. Without a type, and for what may be an enumeration, the size decides: up
-    /// to four bytes a decimal number; eight bytes an address where nothing smaller than an address is that big,
-    /// else a decimal number. A type whose size is another one than that of `bytes` is not believed.
+    /// The value that `bytes` hold. Without a type, and for what may be an enumeration, the size
+    /// decides: up to four bytes a decimal number; eight bytes an address where nothing smaller
+    /// than an address is that big, else a decimal number. A type whose size is not that of `bytes`
+    /// is ignored.
     pub fn read(kind: Option<Type>, bytes: &[u8]) -> Self {
         match kind {
             Some(Type::Number(number)) => number_of(number, bytes),
@@ -100,11 +101,11 @@ impl Value {
     }
 }
 
-/// At most so many words of a class are written.
+/// The most words of a class that are written.
 const WORDS_MAX: usize = 4;
 
-/// `{0x7f3a00000000, 0x10}`: the largest words that the size is a multiple of, so that pointers and
-/// lengths in a class can be read.
+/// `{0x7f3a00000000, 0x10}`: in the largest words that divide the size, so that pointers and
+/// lengths in a class are readable.
 fn words(bytes: &[u8], out: &mut String, mark: &str) -> fmt::Result {
     let width = [8, 4, 2].into_iter().find(|w| bytes.len().is_multiple_of(*w)).unwrap_or(1);
     out.push('{');
@@ -164,7 +165,7 @@ fn unsigned(bytes: &[u8]) -> u128 {
 
 fn signed(bytes: &[u8]) -> i128 {
     let shift = 128usize.saturating_sub(8 * bytes.len().min(16)) as u32;
-    // No byte at all: nothing to shift.
+    // Without a byte there is nothing to shift.
     unsigned(bytes).checked_shl(shift).map_or(0, |value| (value as i128) >> shift)
 }
 
@@ -183,7 +184,7 @@ fn shortest(value: f64, reads_back: impl Fn(&str) -> bool) -> String {
     real(value, found.unwrap_or_else(|| format!("{value:e}")))
 }
 
-/// `scientific` as C writes it: `0.01`, `1e-08`, `inf`, `nan`; always recognisable as no integer.
+/// `scientific` as C writes it: `0.01`, `1e-08`, `inf`, `nan`; never mistaken for an integer.
 fn real(value: f64, scientific: String) -> String {
     if value.is_nan() {
         return if value.is_sign_negative() { "-nan" } else { "nan" }.to_owned();

@@ -11,11 +11,12 @@ use crate::archive::Parts;
 use crate::file::File;
 use crate::frames::{Frame, frames, signed};
 
-/// What must be equal in all for a place to be no accident.
+/// Bytes that must be equal in all, so that a match is no accident.
 const LEAST: usize = 1024;
-/// What must be equal in one function that is found first.
+/// Bytes that must be equal in a function that serves as an anchor.
 const TELLING: usize = 16;
-/// A function that at most so many refer to tells who refers to it: a function with a legacy and a per-thread default stream may be two.
+/// A function with at most this many callers identifies them: there may be two, for the legacy and
+/// the per-thread default stream.
 const RARE: u32 = 2;
 
 /// Where a function is.
@@ -23,13 +24,14 @@ const RARE: u32 = 2;
 pub enum Place {
     /// There.
     At(Frame),
-    /// Nowhere: what is before it and what is behind it are neighbours.
+    /// Nowhere: the functions before and behind it are neighbours.
     Absent,
-    /// There are bytes that may be this function's.
+    /// Not known: there are bytes that may be this function's.
     Unknown,
 }
 
-/// Where each function of `parts` is in `program`; `None` if they are not there, or of a version too far.
+/// Where each function of `parts` is in `program`; `None` if they are not there, or the versions
+/// differ too much.
 pub fn align(program: &File<'_>, parts: &Parts<'_>) -> Option<Vec<Place>> {
     let frames = frames(program);
     let mut uses = vec![0u32; parts.count()];
@@ -60,9 +62,9 @@ pub fn align(program: &File<'_>, parts: &Parts<'_>) -> Option<Vec<Place>> {
     Some((0..parts.count()).map(|part| alignment.place(part)).collect())
 }
 
-/// The longest row of pairs in which both numbers rise; `pairs` are sorted by the first.
+/// The longest sequence of pairs in which both numbers rise; `pairs` are sorted by the first.
 fn chain(pairs: Vec<(usize, usize)>) -> Vec<(usize, usize)> {
-    // The last pair of the best row of each length, and for each pair which one is before it.
+    // The last pair of the best sequence of each length, and for each pair its predecessor.
     let mut ends: Vec<usize> = Vec::new();
     let mut before: Vec<Option<usize>> = Vec::with_capacity(pairs.len());
     let second = |at: &usize| pairs.get(*at).map(|pair| pair.1);
@@ -122,7 +124,8 @@ impl Alignment<'_, '_> {
             && here.iter().zip(body).zip(fixed).all(|((a, b), fixed)| !fixed || a == b)
     }
 
-    /// The functions that are equal to one place, to which no other is.
+    /// Pairs of a function and the one place equal to it, where no other function is equal to that
+    /// place.
     fn anchors(&self) -> Vec<(usize, usize)> {
         let mut sized: Vec<(u64, usize)> =
             self.frames.iter().enumerate().map(|(number, frame)| (frame.size, number)).collect();
@@ -150,7 +153,8 @@ impl Alignment<'_, '_> {
         pairs
     }
 
-    /// What lies beside a function that was found, and is equal to what lies beside it in the object file.
+    /// Finds functions beside one that was found, where the neighbours in the object file are
+    /// equal.
     fn neighbours(&mut self) {
         for part in 1..self.parts.count() {
             let next = self.get(part - 1).map(|frame| frame + 1);
@@ -241,7 +245,7 @@ impl Alignment<'_, '_> {
         self.known().count() > before
     }
 
-    /// The functions of one gap that are told by what they refer to, and what is told by that.
+    /// Finds the functions of one gap by what they refer to, and others by that.
     fn refer(&self, gap: &Gap, supposed: &[Option<usize>], pairs: &mut Vec<(usize, usize)>) {
         let (parts, frames) = gap;
         let at = |part: usize| supposed.get(part).copied().flatten();
@@ -249,7 +253,7 @@ impl Alignment<'_, '_> {
         for part in parts.clone() {
             let mut told = self.parts.refers(part).map(|(_, target)| target).filter(rare);
             let tells = told.any(|target| at(target).is_some());
-            // Without such a reference there must be no other that it could be.
+            // Without such a reference it must be the only candidate.
             let only = (parts.len(), frames.len()) == (1, 1);
             if !tells && !only {
                 continue;
@@ -259,7 +263,7 @@ impl Alignment<'_, '_> {
             let unsure = |target: &usize| self.get(*target).is_none() && at(*target).is_some();
             let mut supposing =
                 self.parts.refers(part).map(|(_, target)| target).filter(unsure).peekable();
-            // What rests on the order alone must agree with it on both ends.
+            // Matches by order alone must agree with it on both ends.
             if supposing.peek().is_some() && at(part) != Some(frame) {
                 continue;
             }
@@ -268,8 +272,8 @@ impl Alignment<'_, '_> {
         }
     }
 
-    /// Whether a frame refers to what `part` refers to, in the same order, as far as it is known where that is; of an
-    /// `only` frame, to three of four.
+    /// Whether a frame refers to what `part` refers to, in the same order, as far as those places
+    /// are known; three of four suffice for an `only` frame.
     fn alike(&self, part: usize, frame: usize, only: bool, supposed: &[Option<usize>]) -> bool {
         let Some(base) = self.frames.get(frame).map(|frame| frame.address) else { return false };
         let code = self.code(frame);
@@ -302,7 +306,7 @@ impl Alignment<'_, '_> {
     }
 }
 
-/// Where a distance in the code at `base` leads: it counts from behind itself.
+/// The target of a distance in the code at `base`; it counts from its own end.
 fn leads(code: &[u8], base: u64, at: usize) -> Option<u64> {
     base.checked_add(at as u64)?.checked_add(4)?.checked_add_signed(signed(code, at)?)
 }

@@ -85,7 +85,7 @@ impl<'d> Parts<'d> {
         self.body.get(begin..end).unwrap_or_default()
     }
 
-    /// Which of its bytes the linker leaves as they are.
+    /// Which of its bytes the linker does not change.
     pub fn fixed(&self, part: usize) -> &[bool] {
         let (begin, end) = self.span(part);
         self.relocations.fixed.get(begin..end).unwrap_or_default()
@@ -136,7 +136,7 @@ impl Relocations {
                 let symbol = table.symbol(SymbolIndex(entry.r_sym(LE, false) as usize)).ok();
                 let inside = symbol.filter(|s| usize::from(s.st_shndx(LE).0) == section);
                 if let (elf::R_X86_64_PC32 | elf::R_X86_64_PLT32, Some(symbol)) = (kind, inside) {
-                    // Four less than the place's distance from the target: distances count from behind themselves.
+                    // The addend is four less, since a distance counts from its own end.
                     let addend = entry.r_addend.get(LE).wrapping_add(4);
                     distances.push((at, symbol.st_value(LE).wrapping_add_signed(addend)));
                 }

@@ -30,7 +30,7 @@ pub enum Error {
         /// The function.
         name: String,
     },
-    /// A function that an archive of a near version does not lead to.
+    /// A function that an archive of a near version does not locate.
     Unknown {
         /// The function.
         name: String,

@@ -31,9 +31,9 @@ pub struct Facts<'d> {
     pub soname: Option<&'d [u8]>,
     /// It holds device code that is registered with a runtime (`.nvFatBinSegment`, `__nv_relfatbin`).
     pub registers: bool,
-    /// It wants `__cudaRegisterFatBinary` from another library: then no runtime is inside.
+    /// It imports `__cudaRegisterFatBinary`: then no runtime is inside.
     pub wants_runtime: bool,
-    /// It offers `__cudaRegisterFatBinary` to others: a shared runtime, or somebody who stands in for it.
+    /// It exports `__cudaRegisterFatBinary`: a shared runtime, or a stand-in for it.
     pub is_runtime: bool,
     /// It calls `dlopen` and `dlsym`, without which no static runtime reaches the driver.
     pub opens_libraries: bool,
@@ -42,8 +42,8 @@ pub struct Facts<'d> {
 }
 
 impl Facts<'_> {
-    /// Whether a runtime may be inside. Device code says so; a program that only calls the runtime and has
-    /// no kernels can be told by its symbols alone.
+    /// Whether a runtime may be inside. Device code is a sign of it; a program without kernels that
+    /// only calls the runtime shows it by its symbols alone.
     pub fn may_have_runtime(&self) -> bool {
         !self.wants_runtime
             && !self.is_runtime
@@ -65,7 +65,7 @@ impl<'d> File<'d> {
         Ok(File { data, header, segments, sections })
     }
 
-    /// The address of the dynamic section, by which a loaded object is told to be of this file.
+    /// The address of the dynamic section, which tells whether a loaded object is of this file.
     pub fn dynamic_address(&self) -> Option<u64> {
         let dynamic = self.segments.iter().find(|s| s.p_type(LE) == elf::PT_DYNAMIC)?;
         Some(dynamic.p_vaddr(LE))
@@ -108,7 +108,7 @@ impl<'d> File<'d> {
         let Ok(symbols) = self.sections.symbols(LE, self.data, elf::SHT_DYNSYM) else {
             return facts;
         };
-        // What is wanted comes before what the hash table tells of.
+        // Imported symbols come before those in the hash table.
         let hash = self.gnu_hash();
         let end = hash.as_ref().map_or(symbols.len(), |h| h.symbol_base() as usize);
         let (mut opens, mut looks_up) = (false, false);
@@ -137,7 +137,7 @@ impl<'d> File<'d> {
     }
 
     pub(crate) fn gnu_hash(&self) -> Option<GnuHashTable<'d, Header>> {
-        // The lookup shifts by what stands here; more than a hash has bits is no table.
+        // The lookup shifts by this number; a table with a shift over the hash's bits is invalid.
         let header = self.sections.gnu_hash_header(LE, self.data).ok()??;
         let (table, _) = self.sections.gnu_hash(LE, self.data).ok()??;
         (header.bloom_shift.get(LE) < u32::BITS).then_some(table)
@@ -154,7 +154,7 @@ impl<'d> File<'d> {
             !symbol.is_undefined(LE) && symbol.name(LE, symbols.strings()) == Ok(name)
         };
         match hash {
-            // No version table: any version of the name will do.
+            // Without a version table, any version of the name will do.
             Some(hash) => {
                 let found = hash.find(
                     LE,

@@ -37,8 +37,9 @@ pub fn frames(file: &File<'_>) -> Vec<Frame> {
     frames
 }
 
-/// The function of one entry: its begin, and where its description is. That begins with its length, its common part,
-/// and the begin once more, relative to there, behind which its size stands; what reads differently is of another form.
+/// The function of one entry, which has its begin and the place of its description. The description
+/// has its length, its common part, the begin once more (relative), and the size; `None` for other
+/// forms.
 fn frame(file: &File<'_>, base: u64, entry: &[u8]) -> Option<Frame> {
     let address = base.checked_add_signed(signed(entry, 0)?)?;
     let described = base.checked_add_signed(signed(entry, 4)?)?;

@@ -16,7 +16,7 @@ pub struct Patch<'d> {
     pub address: u64,
     /// The target, in memory.
     pub target: u64,
-    /// What the file holds there: what memory must hold before it is overwritten.
+    /// What the file holds there; memory must hold the same before it is overwritten.
     pub before: &'d [u8],
 }
 
@@ -32,8 +32,8 @@ pub struct Plan<'d> {
 }
 
 impl<'d> Plan<'d> {
-    /// Leads each function of `runtime` that `target` knows to what it answers. The rest are not of the
-    /// runtime's interface.
+    /// Redirects each function of `runtime` to the address that `target` gives for it. Others are
+    /// not part of the runtime's interface.
     pub fn new(
         object: &File<'d>,
         runtime: &Runtime<'d>,

@@ -19,7 +19,7 @@ pub struct Function<'d> {
     pub name: &'d [u8],
     /// Its entry, as it stands in the file.
     pub address: u64,
-    /// How many bytes from there on are nobody else's.
+    /// How many bytes from there on belong to no other function.
     pub room: u64,
 }
 
@@ -28,10 +28,10 @@ pub struct Function<'d> {
 pub struct Runtime<'d> {
     /// 11, 12 or 13.
     pub major: u32,
-    /// All functions called `cuda…` or `__cuda…`, by address. Not all are of the runtime's interface: 11.8 has
-    /// about 1,200 of its own besides, and a program may call a function of its own so.
+    /// All functions called `cuda…` or `__cuda…`, by address. Not all are of the runtime's
+    /// interface: 11.8 has about 1,200 internal ones, and a program may use such names for its own.
     pub functions: Vec<Function<'d>>,
-    /// Functions that may be there, but not where: of an archive of a near version.
+    /// Functions of a near version's archive that may be there, at unknown places.
     pub unknown: Vec<&'d [u8]>,
 }
 
@@ -63,7 +63,7 @@ impl<'d> Runtime<'d> {
                 continue;
             }
             let Ok(name) = symbol.name(LE, strings) else { continue };
-            // What is offered to others is no private copy.
+            // An exported function is no private copy.
             if !is_cuda(name) || object.offers(name, &dynamic, hash.as_ref()) {
                 continue;
             }
@@ -84,7 +84,8 @@ impl<'d> Runtime<'d> {
         Ok(Some(Runtime { major, functions, unknown: Vec::new() }))
     }
 
-    /// The runtime inside the stripped `object`, by the archive of its version or a near one. `None`: this archive does not tell.
+    /// The runtime inside the stripped `object`, by the archive of its version or a near one.
+    /// `None`: this archive does not match.
     pub fn of_archive(object: &File<'_>, data: &'d [u8]) -> Option<Self> {
         archive::members(data)
             .find_map(|member| Self::of_member(object, &File::parse(member).ok()?))
@@ -143,8 +144,9 @@ fn is_cuda(name: &[u8]) -> bool {
     rest.strip_prefix(b"cuda").and_then(<[u8]>::first).is_some_and(u8::is_ascii_uppercase)
 }
 
-/// A function ends where the next symbol or section begins. The padding up to a multiple of 16 is its own
-/// too where it begins at one, since compilers align functions so; beyond may be code without symbols.
+/// A function ends where the next symbol or section begins. Where it begins at a multiple of 16,
+/// the padding up to the next one is its own too, since compilers align functions; beyond that may
+/// be code without symbols.
 fn bound(functions: &mut [Function<'_>], begins: impl Iterator<Item = u64>) {
     for function in functions.iter_mut() {
         let end = function.address.saturating_add(function.room.max(1));
@@ -156,14 +158,14 @@ fn bound(functions: &mut [Function<'_>], begins: impl Iterator<Item = u64>) {
         let before = functions.partition_point(|f| f.address < at);
         let (before, _) = functions.split_at_mut(before);
         let Some(address) = before.last().map(|last| last.address) else { continue };
-        // Several that begin together end together.
+        // Functions that begin together end together.
         for function in before.iter_mut().rev().take_while(|f| f.address == address) {
             function.room = function.room.min(at - address);
         }
     }
 }
 
-/// Where something begins that is no part of what is before it.
+/// Where symbols and sections begin.
 fn begins(file: &File<'_>) -> impl Iterator<Item = u64> {
     let table = file.symbols();
     let places =
@@ -172,7 +174,8 @@ fn begins(file: &File<'_>) -> impl Iterator<Item = u64> {
     symbols.into_iter().chain(file.sections.iter().map(|s| s.sh_addr(LE)))
 }
 
-/// Which symbols there are decides; asking the runtime does not: 11.8 knows its version only over a driver.
+/// The set of symbols decides. The runtime cannot be asked: 11.8 knows its version only with a
+/// driver.
 #[derive(Default)]
 struct Major {
     registers: bool,

@@ -103,9 +103,10 @@ pub fn find_object<R>(mut visit: impl FnMut(Object) -> Option<R>) -> Option<R> {
     state.answer
 }
 
-/// As [`find_object`] along the loader's own list, without a call and without its lock: for before anything is ready,
-/// and for objects of the program's start, which stay. What was opened later comes behind them and may be going away:
-/// `visit` must have answered by then. Of these objects only names and symbols are known.
+/// As [`find_object`], but along the loader's own list, without a call and without its lock: for
+/// use before anything is ready, and for objects of the program's start, which stay. Objects opened
+/// later come behind them and may be unloaded: `visit` must have answered by then. Of these objects
+/// only names and symbols are known.
 pub fn find_of_start<R>(mut visit: impl FnMut(Object) -> Option<R>) -> Option<R> {
     /// `struct r_debug` of link.h, as far as it is read.
     #[repr(C)]
@@ -322,7 +323,7 @@ impl Object {
         if symbol.st_shndx == 0 || symbol.st_value == 0 || kind == STT_TLS || found != name {
             return None;
         }
-        // What an IFUNC resolves to is the loader's business; nothing of CUDA's is one.
+        // Only the loader resolves an IFUNC; CUDA has none.
         if kind == STT_GNU_IFUNC {
             return None;
         }
@@ -364,8 +365,8 @@ impl Object {
         None
     }
 
-    /// Number and name of the weak symbols that it refers to and does not define. They stand before the
-    /// symbols of the hash table.
+    /// Number and name of the weak symbols that it imports. They come before the symbols of the
+    /// hash table.
     pub fn weak_references(&self) -> impl Iterator<Item = (u32, &CStr)> {
         const STB_WEAK: u8 = 2;
         let tables = self.tables().filter(|t| t.gnu_hash != 0);
@@ -398,7 +399,7 @@ impl Object {
         })
     }
 
-    /// Stores a word where the loader stored one, also where it has since made the page read-only.
+    /// Overwrites a word that the loader stored, even if the page is read-only now.
     pub fn write_word(&self, at: usize, value: usize) -> bool {
         const PAGE: usize = 4096;
         let page = at & !(PAGE - 1);

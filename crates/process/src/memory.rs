@@ -5,7 +5,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Blocks that things are carved from, one after another.
+/// Blocks of memory that pieces are cut from, one after another.
 pub struct Blocks {
     at: AtomicUsize,
     end: AtomicUsize,
@@ -30,7 +30,7 @@ impl Blocks {
         }
         let mut at = self.at.load(Ordering::Relaxed).next_multiple_of(align);
         if at == 0 || at + size > self.end.load(Ordering::Relaxed) {
-            // A fork may come between any two of these: then the child takes a new block.
+            // A fork may happen between any two of these stores: then the child takes a new block.
             self.at.store(0, Ordering::Release);
             at = pages(BLOCK)?.expose_provenance();
             self.end.store(at + BLOCK, Ordering::Release);
@@ -62,7 +62,8 @@ pub fn pages(size: usize) -> Option<*mut u8> {
     (base != libc::MAP_FAILED).then(|| base.cast())
 }
 
-/// Whether all of that is mapped. `msync` with `MS_ASYNC` has done nothing else since Linux 2.6.19.
+/// Whether the whole range is mapped. `msync` with `MS_ASYNC` has done nothing else since Linux
+/// 2.6.19.
 pub fn is_mapped(address: usize, length: usize) -> bool {
     const PAGE: usize = 4096;
     let start = address & !(PAGE - 1);

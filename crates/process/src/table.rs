@@ -24,12 +24,13 @@ pub(crate) struct Segment<T: 'static> {
     entries: &'static [Entry<T>],
 }
 
-/// Whoever has it changes tables, and nobody else does: two at once could lose what one of them set.
+/// Its owner alone may change tables: of two writers at once, one could lose what the other set.
 pub struct Writer(());
 
 impl Writer {
     /// # Safety
-    /// No other writer is used with the same tables as long as this one is: it stands behind the lock of the tables.
+    /// No other writer is used with the same tables at the same time: the tables' lock must guard
+    /// it.
     pub const unsafe fn new() -> Self {
         Writer(())
     }
@@ -80,7 +81,7 @@ impl<T: 'static> Segment<T> {
 }
 
 impl<T: 'static, const BITS: u32> PointerTable<T, BITS> {
-    /// An empty table: `none` is null. Given by the caller, since not everybody's atomics are constants.
+    /// An empty table. The caller gives the null `none`, since loom's atomics are not constants.
     pub(crate) const fn over(none: AtomicPtr<Segment<T>>) -> Self {
         PointerTable { current: none }
     }

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-/// The device did what the protocol or the user does not allow: found, where, and what was expected.
+/// The device did something that the protocol or the user does not allow: what, where, and what was
+/// expected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault(pub String);
 
@@ -23,7 +24,7 @@ pub enum Stop {
     Exit(i32),
     /// The program calls abort.
     Abort,
-    /// The device is wrong.
+    /// The device violated the protocol.
     Fault(Fault),
 }
 

@@ -15,7 +15,7 @@ unsafe extern "C" {
     static stdin: *mut FILE;
     static stdout: *mut FILE;
     static stderr: *mut FILE;
-    // <stdio_ext.h>, which glibc and musl have: what a stream allows, and what was done with it last.
+    // <stdio_ext.h>, which glibc and musl have: what a stream allows, and its last operation.
     fn __freadable(file: *mut FILE) -> c_int;
     fn __fwritable(file: *mut FILE) -> c_int;
     fn __freading(file: *mut FILE) -> c_int;
@@ -51,14 +51,14 @@ unsafe impl Send for Streams {}
 impl Streams {
     /// With the standard streams of this process.
     pub fn of_process() -> Self {
-        // SAFETY: C's library sets them before main, and nobody here changes them.
+        // SAFETY: C's library sets them before main, and they are not changed here.
         unsafe { Streams::over([stdin, stdout, stderr]) }
     }
 
     /// With other streams for input, output and error.
     ///
     /// # Safety
-    /// They are open and stay so.
+    /// They are open and stay open.
     pub unsafe fn over(standard: [*mut FILE; 3]) -> Self {
         Streams { standard: standard.map(Stream), files: HashMap::new(), next: 0x1000 }
     }
@@ -81,7 +81,7 @@ impl Streams {
         }
     }
 
-    /// Opens a file; 0 where C's library does not.
+    /// Opens a file; 0 where C's library fails.
     pub fn open(&mut self, path: &CStr, mode: &CStr) -> u64 {
         // SAFETY: two strings.
         let file = unsafe { libc::fopen(path.as_ptr(), mode.as_ptr()) };
@@ -89,7 +89,7 @@ impl Streams {
             return 0;
         }
         let number = self.next;
-        // Never the same again, so that one that was closed is known as such.
+        // A number is never reused, so that a closed stream is recognised.
         self.next += TAG + 1;
         self.files.insert(number, Stream(file));
         number
@@ -99,7 +99,7 @@ impl Streams {
     pub fn close(&mut self, number: u64) -> Option<c_int> {
         let stream = self.find(number)?;
         match self.files.remove(&number) {
-            // SAFETY: it was open, and no number leads to it any more.
+            // SAFETY: it was open, and has no number any more.
             Some(Stream(file)) => Some(unsafe { libc::fclose(file) }),
             None => Some(stream.flush()),
         }
@@ -109,7 +109,7 @@ impl Streams {
 impl Drop for Streams {
     fn drop(&mut self) {
         for (_, Stream(file)) in self.files.drain() {
-            // SAFETY: it is open, and this was the last to know it.
+            // SAFETY: it is open, and no longer used elsewhere.
             unsafe { libc::fclose(file) };
         }
     }
@@ -120,7 +120,7 @@ macro_rules! asks {
         impl Stream {$(
             $(#[$doc])*
             pub fn $name(self) -> $type {
-                // SAFETY: the stream is open: `Streams` gives out no other.
+                // SAFETY: the stream is open: `Streams` only returns open ones.
                 unsafe { libc::$function(self.0) }
             }
         )*}
@@ -128,21 +128,22 @@ macro_rules! asks {
 }
 
 asks! {
-    /// Whether its end was met.
+    /// Whether its end was reached.
     at_end = feof -> c_int;
-    /// Whether an error was met.
+    /// Whether an error occurred.
     has_error = ferror -> c_int;
     /// Forgets both.
     clear = clearerr -> ();
-    /// Where it is.
+    /// Its position.
     tell = ftell -> c_long;
-    /// Writes what is kept back.
+    /// Writes buffered bytes.
     flush = fflush -> c_int;
 }
 
 impl Stream {
-    /// C wants a call that sets the place between reading and writing (C17, 7.21.5.3, 7). A device may leave it out, or
-    /// put a byte back before the first write, whereupon glibc frees the stream's buffer and goes on using it.
+    /// C requires a positioning call between reading and writing (C17, 7.21.5.3, 7). A device may
+    /// omit it, or put a byte back before the first write: then glibc would free the stream's
+    /// buffer and still use it.
     fn turn(self, to_write: bool) {
         // SAFETY: an open stream.
         unsafe {
@@ -156,10 +157,10 @@ impl Stream {
         }
     }
 
-    /// Writes; answers how many bytes were.
+    /// Writes; returns how many bytes were written.
     pub fn write(self, bytes: &[u8]) -> u64 {
         self.turn(true);
-        // SAFETY: an open stream and so many bytes.
+        // SAFETY: an open stream and this many bytes.
         unsafe { libc::fwrite(bytes.as_ptr().cast(), 1, bytes.len(), self.0) as u64 }
     }
 
@@ -199,13 +200,14 @@ impl Stream {
         bytes
     }
 
-    /// Moves to another place, as fseek does.
+    /// Moves to another position, as fseek does.
     pub fn seek(self, to: i64, whence: i32) -> c_int {
         // SAFETY: an open stream; C's library checks the rest.
         unsafe { libc::fseek(self.0, to, whence) }
     }
 
-    /// Puts a byte back; EOF for a stream that cannot be read, which C's library need not survive.
+    /// Puts a byte back; EOF for a stream that cannot be read, for which C's library has undefined
+    /// behaviour.
     pub fn unget(self, byte: i32) -> c_int {
         // SAFETY: an open stream.
         if unsafe { __freadable(self.0) } == 0 {

@@ -13,11 +13,11 @@ pub enum Count {
     None,
     /// Given as a number.
     Is(u32),
-    /// `*`: an argument says it.
+    /// `*`: given by an argument.
     Star,
 }
 
-/// How an integer is stated to be shorter or longer than `int`.
+/// The length modifier of an integer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Length {
     /// `hh`.
@@ -51,13 +51,13 @@ pub const FLAGS: [u8; 5] = *b"-+ #0";
 /// A part of a format.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Part<'a> {
-    /// As it stands.
+    /// Literal text.
     Text(&'a [u8]),
     /// An argument.
     Spec(Spec),
 }
 
-/// An argument as it comes from the device.
+/// An argument from the device.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Value {
     /// 4 bytes.
@@ -149,7 +149,7 @@ impl Scan<'_> {
         let width = self.count()?;
         let precision = match (self.take(b'.'), ()) {
             (true, ()) => match self.count()? {
-                // A point alone is a precision of 0.
+                // A point without digits is a precision of 0.
                 Count::None => Count::Is(0),
                 given => given,
             },
@@ -233,8 +233,8 @@ fn place(end: usize, bytes: usize, packed: bool) -> usize {
     if packed { end } else { end.next_multiple_of(bytes) }
 }
 
-/// The arguments of a format, those of `*` before their conversion's; none where they are not as many bytes as
-/// [`size`] says.
+/// The arguments of a format, those of `*` before their conversion's; none where their bytes are
+/// not as many as [`size`] says.
 pub fn values(parts: &[Part<'_>], args: &[u8], packed: bool) -> Option<Vec<Value>> {
     let mut end = 0;
     let mut values = Vec::new();

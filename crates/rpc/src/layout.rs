@@ -9,7 +9,7 @@ pub const MOST_PORTS: u32 = 4096;
 pub const PACKET: usize = 64;
 /// Words of a packet.
 pub const WORDS: usize = PACKET / 8;
-/// Bytes of `rpc::Client`, which the device has under the name [`CLIENT`].
+/// Bytes of `rpc::Client`, the device's variable [`CLIENT`].
 pub const CLIENT_SIZE: usize = 552;
 /// The device's variable that the host fills: the client itself, or in older releases a pointer to it.
 pub const CLIENT: &str = "__llvm_rpc_client";
@@ -26,7 +26,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// Of 1 to [`MOST_PORTS`] ports, and 1, 32 or 64 lanes; none for anything else.
+    /// A shape of 1 to [`MOST_PORTS`] ports, and 1, 32 or 64 lanes; none for anything else.
     pub fn new(ports: u32, lanes: u32) -> Option<Self> {
         ((1..=MOST_PORTS).contains(&ports) && matches!(lanes, 1 | 32 | 64))
             .then_some(Shape { ports, lanes })
@@ -97,7 +97,7 @@ pub const OFFLOAD_HOST_CALL: u32 = (b'o' as u32) << 24;
 
 macro_rules! opcodes {
     ($($name:ident)*) => {
-        /// What the device asks for, by opcode: the letter `c` in the highest byte, and a number.
+        /// The device's requests by opcode: the letter `c` in the highest byte, and a number.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         #[repr(u32)]
         #[allow(missing_docs, non_camel_case_types, clippy::upper_case_acronyms)]
@@ -107,7 +107,7 @@ macro_rules! opcodes {
             /// All, in the order of their numbers.
             pub const ALL: &[Opcode] = &[$(Opcode::$name,)*];
 
-            /// As LLVM calls it, without `LIBC_`.
+            /// LLVM's name, without `LIBC_`.
             pub fn name(self) -> &'static str {
                 match self { $(Opcode::$name => stringify!($name),)* }
             }

@@ -9,7 +9,7 @@
 //! [`Fault`], never in a panic, a bad access, or memory without bounds. Source of the protocol: LLVM's
 //! `libc/shared/rpc.h`, `rpc_util.h`, `rpc_server.h` and `rpc_opcodes.h`, releases 20 and later.
 
-// What a device writes is anyone's: nothing in it may panic.
+// A device's data are untrusted: nothing in it may panic.
 #![cfg_attr(
     not(test),
     deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)

@@ -91,7 +91,7 @@ fn perform<H: Host>(
     }
 }
 
-/// What the device gave is no stream of its own.
+/// The device named an unknown stream.
 pub(crate) fn no_stream(number: u64) -> Stop {
     Stop::fault(format!("the program has no open stream {number:#x}"))
 }
@@ -103,7 +103,8 @@ pub(crate) fn word(value: u64) -> Packet {
     packet
 }
 
-/// Receives a packet of each lane and answers each with a word. Lanes are done in order, and all before any answer.
+/// Receives a packet of each lane and answers each with a word. Lanes are served in order, and all
+/// before any answer.
 fn answer(
     port: &mut Port<'_>,
     mut one: impl FnMut(&Packet) -> Result<u64, Stop>,
@@ -128,7 +129,8 @@ fn on_stream<H: Host>(
     })
 }
 
-/// Both sides meet first, so that everything before is done; then the first lane's status counts.
+/// Both sides synchronise first, so that everything before is done; then the first lane's status
+/// counts.
 fn ended(port: &mut Port<'_>) -> Result<i32, Stop> {
     port.packets()?;
     port.send(|_| word(0))?;
@@ -175,7 +177,7 @@ pub(crate) fn streams<H: Host>(
     Ok(streams)
 }
 
-/// A packet of each lane with a size and a stream; what `read` gives of it.
+/// A packet of each lane with a size and a stream; returns what `read` reads from it.
 fn reads<H: Host>(
     server: &Server<H>,
     port: &mut Port<'_>,

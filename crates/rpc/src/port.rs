@@ -12,10 +12,10 @@ use crate::layout::{Shape, WORDS};
 /// What a lane sends at once.
 pub type Packet = [u64; WORDS];
 
-/// The most bytes that one conversation moves each way, where nothing else is said.
+/// The default limit of bytes that one conversation moves each way.
 pub const MOST_BYTES: u64 = 256 << 20;
 
-/// So long is slept within a conversation, while the device takes its time.
+/// How long the host sleeps while it waits for the device within a conversation.
 const TURN: Duration = Duration::from_micros(50);
 
 /// The shared memory, as the host sees it.
@@ -27,7 +27,7 @@ pub struct Line {
     meanwhile: Option<Meanwhile>,
 }
 
-/// What is done instead of sleeping while the device is waited for.
+/// Called instead of sleeping while the host waits for the device.
 type Meanwhile = Box<dyn Fn(&Line) + Send + Sync>;
 
 impl std::fmt::Debug for Line {
@@ -45,8 +45,8 @@ impl Line {
     /// Over the memory at `base`.
     ///
     /// # Safety
-    /// `base` is aligned to 8 and has [`Shape::size`] bytes, which live as long as this does and which nobody touches
-    /// but the device, and the host by atomics.
+    /// `base` is aligned to 8 and has [`Shape::size`] bytes, which live as long as this and are
+    /// only accessed by the device, and by the host through atomics.
     pub unsafe fn new(base: *mut u8, shape: Shape) -> Self {
         Line { base, shape, ended: AtomicBool::new(false), most: MOST_BYTES, meanwhile: None }
     }
@@ -79,7 +79,7 @@ impl Line {
         self.shape
     }
 
-    /// No kernel runs any more: nobody is waited for from now on.
+    /// No kernel runs any more: the host no longer waits.
     pub fn end(&self) {
         self.ended.store(true, Ordering::Release);
     }
@@ -96,13 +96,15 @@ impl Line {
 
     fn word(&self, at: usize) -> &AtomicU32 {
         debug_assert!(at + 4 <= self.shape.size() && at.is_multiple_of(4));
-        // SAFETY: inside and aligned, by the shape's offsets; `new` has the rest promised.
+        // SAFETY: inside and aligned, by the shape's offsets; the caller of `new` promised the
+        // rest.
         unsafe { AtomicU32::from_ptr(self.base.add(at).cast()) }
     }
 
     fn long(&self, at: usize) -> &AtomicU64 {
         debug_assert!(at + 8 <= self.shape.size() && at.is_multiple_of(8));
-        // SAFETY: `at` is within the bytes that `new` was promised, aligned to 8, and they live as long as this.
+        // SAFETY: `at` is within the bytes that the caller of `new` promised, aligned to 8, and
+        // they live as long as this.
         unsafe { AtomicU64::from_ptr(self.base.add(at).cast()) }
     }
 
@@ -147,7 +149,7 @@ pub struct Port<'a> {
     index: u32,
     mask: u64,
     opcode: u32,
-    /// The last that happened is that we received: what was sent is still ours.
+    /// The last operation was a receive: the packets are still ours.
     received: bool,
 }
 
@@ -168,12 +170,12 @@ impl Port<'_> {
         (0..64).filter(move |lane| mask >> lane & 1 != 0)
     }
 
-    /// The most bytes that are taken or made for this conversation.
+    /// The most bytes that are received or sent in this conversation.
     pub(crate) fn most(&self) -> u64 {
         self.line.most
     }
 
-    /// Waits until it is our turn. The device's side polls, too: neither can wake the other.
+    /// Waits until it is our turn. The device polls too: neither side can wake the other.
     fn wait(&self) -> Result<(), Stop> {
         let mut turns = 0u32;
         while !self.line.is_ours(self.index) {
@@ -199,7 +201,7 @@ impl Port<'_> {
         outbox.store(now & 1 ^ 1, Ordering::Release);
     }
 
-    /// Writes a packet for each lane that asks, and hands the port over.
+    /// Writes a packet for each lane that asks, and passes the turn to the device.
     ///
     /// # Errors
     /// [`Stop::Gone`].
@@ -219,7 +221,7 @@ impl Port<'_> {
     /// Reads the next packet of each lane that asks.
     ///
     /// # Errors
-    /// [`Stop::Gone`]; what `take` says.
+    /// [`Stop::Gone`]; those of `take`.
     pub fn recv(
         &mut self,
         mut take: impl FnMut(u32, Packet) -> Result<(), Stop>,
@@ -250,7 +252,8 @@ impl Port<'_> {
         Ok(all)
     }
 
-    /// A message of each lane, of any size. Memory is taken as the bytes come, not as they are announced.
+    /// A message of each lane, of any size. Memory is allocated as bytes arrive, not as they are
+    /// announced.
     ///
     /// # Errors
     /// [`Stop::Gone`]; a fault where too many bytes are announced.

@@ -10,7 +10,7 @@ use crate::ops::{streams, word};
 use crate::port::Port;
 use crate::render::render;
 
-/// Prints to a standard stream. `packed`: arguments lie without alignment.
+/// Prints to a standard stream. `packed`: arguments are not aligned.
 pub(crate) fn standard<H: Host>(
     server: &mut Server<H>,
     port: &mut Port<'_>,
@@ -31,7 +31,7 @@ pub(crate) fn stream<H: Host>(
     print(port, &streams, packed)
 }
 
-/// What one lane prints.
+/// The text of one lane.
 #[derive(Default)]
 struct Lane<'a> {
     parts: Vec<Part<'a>>,
@@ -73,7 +73,7 @@ fn print(port: &mut Port<'_>, to: &[Option<Stream>; 64], packed: bool) -> Result
     port.send(|lane| word(answers[lane as usize]))
 }
 
-/// Where the strings of a lane are.
+/// The addresses of a lane's strings.
 fn addresses(lane: &Lane<'_>) -> Vec<u64> {
     let mut values = lane.values.iter();
     let mut addresses = Vec::new();
@@ -92,10 +92,10 @@ fn addresses(lane: &Lane<'_>) -> Vec<u64> {
     addresses
 }
 
-/// Asks for the strings, the first of all lanes, then the second, and so on. A lane that has no more is asked for
-/// address 0 and sends nothing.
+/// Requests the strings: the first of all lanes, then the second, and so on. For a lane without
+/// more strings, address 0 is requested, and it sends nothing.
 fn strings(port: &mut Port<'_>, lanes: &mut [Lane<'_>]) -> Result<(), Stop> {
-    // Bytes of all messages of this printf: each of them has a bound of its own.
+    // Bytes of all messages of this printf; each message has its own limit.
     let mut sum = 0u64;
     loop {
         let mut wanted = [0; 64];

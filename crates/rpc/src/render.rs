@@ -15,7 +15,7 @@ const ZERO: u8 = 16;
 /// not shown.
 ///
 /// # Errors
-/// A width or a precision is too large, or the whole has more than `most` bytes.
+/// A width or a precision is too large, or the text has more than `most` bytes.
 pub fn render(
     parts: &[Part<'_>],
     values: &[Value],
@@ -32,7 +32,7 @@ pub fn render(
                 let shape = Shape::of(*spec, &mut values)?;
                 match spec.letter {
                     b'%' => out.push(b'%'),
-                    // It would write to where the device says.
+                    // It would write to an address from the device.
                     b'n' => drop(values.next()),
                     b's' => {
                         values.next();
@@ -98,7 +98,7 @@ impl Shape {
         const NULL: &[u8] = b"(null)";
         let text = match (text, self.precision) {
             (Some(text), _) => text,
-            // As glibc has it: all of it or nothing.
+            // As in glibc: all of it or nothing.
             (None, Some(precision)) if precision < NULL.len() => b"",
             (None, _) => NULL,
         };
@@ -129,7 +129,7 @@ impl Shape {
             _ => "",
         });
         written.push(self.spec.letter as char);
-        // No letter is a NUL: `format::parse` knows them all.
+        // No letter is a NUL: `format::parse` only accepts known ones.
         let Ok(format) = CString::new(written) else { return };
         // As many as asked for, and the digits before the point of the largest double.
         let room = self.width + self.precision.unwrap_or(0) + 512;

@@ -9,9 +9,9 @@ use crate::host::{End, Host, Server};
 use crate::ops;
 use crate::port::Line;
 
-/// So long nobody asks before the server sleeps.
+/// How long the server polls without a request before it sleeps.
 const BUSY: Duration = Duration::from_micros(25);
-/// So long it sleeps at a time.
+/// How long it sleeps at a time.
 const SLEEP: Duration = Duration::from_micros(250);
 
 impl<H: Host> Server<H> {
@@ -20,7 +20,7 @@ impl<H: Host> Server<H> {
         let mut start = 0;
         let mut idle: Option<Instant> = None;
         loop {
-            // Before the look at the ports, so that nothing that came before the end is missed.
+            // Read before the ports, so that no request before the end is missed.
             let ended = line.has_ended();
             let Some(index) = line.asked(start) else {
                 if ended {
@@ -38,7 +38,7 @@ impl<H: Host> Server<H> {
             let mut port = line.open(index);
             match ops::serve(self, &mut port) {
                 Ok(()) => port.close(),
-                // Whoever asked is no more; others may have asked for what can still be done.
+                // The kernel that asked has ended; other requests may still be served.
                 Err(Stop::Gone) => {}
                 Err(Stop::Exit(status)) => return End::Exit(status),
                 Err(Stop::Abort) => return End::Abort,

@@ -5,7 +5,7 @@
 /// How a replacement is compared with the program's kernel.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Compare {
-    /// The parameters (from 0) whose buffers are compared; `None` for all that hold a device address.
+    /// The parameters (from 0) whose buffers are compared; `None`: all that hold a device address.
     pub parameters: Option<Vec<usize>>,
     /// What the buffers hold.
     pub element: Element,
@@ -18,7 +18,7 @@ pub struct Compare {
 /// What a buffer holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Element {
-    /// Anything: bytes must be the same.
+    /// Anything: bytes must be equal.
     #[default]
     Bytes,
     /// IEEE half precision.
@@ -36,7 +36,7 @@ pub enum Element {
 }
 
 impl Element {
-    /// All of them. Their places are the numbers of the compiled form: new ones come last.
+    /// All of them. Their indices are the numbers in the compiled form: new ones come last.
     pub const ALL: [Element; 7] = [
         Element::Bytes,
         Element::F16,
@@ -65,9 +65,9 @@ pub struct Difference {
     pub count: usize,
     /// How many there are.
     pub of: usize,
-    /// The largest difference; infinite where one is no number and the other is.
+    /// The largest difference; infinite where one of the two is NaN.
     pub largest: f64,
-    /// The element with the largest difference, by its place.
+    /// Index of the element with the largest difference.
     pub at: usize,
     /// Its values.
     pub values: (f64, f64),
@@ -116,8 +116,8 @@ fn half(bits: u16) -> f64 {
 }
 
 impl Compare {
-    /// Where two buffers of the same length differ; `None` where they are alike. A rest that is no whole
-    /// element is not looked at.
+    /// Where two buffers of the same length differ; `None` where they are alike. Trailing bytes
+    /// that are no whole element are ignored.
     pub fn differ(&self, original: &[u8], replacement: &[u8]) -> Option<Difference> {
         if original == replacement {
             return None;
@@ -140,7 +140,7 @@ impl Compare {
                 _ => f64::INFINITY,
             };
             let difference = if difference.is_nan() { f64::INFINITY } else { difference };
-            // Integers that a double cannot tell apart differ all the same.
+            // Integers that a double cannot tell apart still differ.
             if difference <= self.tolerance
                 && (self.tolerance > 0.0 || self.element != Element::I64)
             {

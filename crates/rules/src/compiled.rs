@@ -19,7 +19,7 @@ use crate::{Action, Compare, Condition, Element, Keep, LaunchShape, Match, OnFai
 /// Changes with the form: a launcher and a library that differ say so.
 pub const VERSION: &str = "rules1";
 
-/// The most bytes of a value: Linux takes no longer strings than 128 KiB into a process (`MAX_ARG_STRLEN`).
+/// The most bytes of a value: Linux passes no string over 128 KiB to a process (`MAX_ARG_STRLEN`).
 pub const MOST: usize = 120 << 10;
 
 /// The rules of `manifest` in this form.
@@ -43,7 +43,7 @@ pub fn write(manifest: &Path, rules: &[Rule]) -> String {
 /// Reads them back, with the path of their manifest.
 ///
 /// # Errors
-/// The number of the field, from 1, that is not as [`write`] makes it, or that is missing.
+/// The number of the field, from 1, that is missing or not as [`write`] makes it.
 pub fn read(text: &str) -> Result<(PathBuf, Vec<Rule>), usize> {
     let mut from = Reader { left: text, at: 0 };
     let rules = from.rules();
@@ -170,7 +170,7 @@ impl<'a> Reader<'a> {
     }
 
     fn of(word: &str) -> Option<u64> {
-        // `parse` takes a sign, too.
+        // `parse` would also accept a sign.
         word.bytes().all(|byte| byte.is_ascii_digit()).then(|| word.parse().ok())?
     }
 
@@ -203,7 +203,7 @@ impl<'a> Reader<'a> {
         Self::text_of(self.word()?)
     }
 
-    /// What `some` reads from a field, unless that says that there is nothing.
+    /// What `some` reads from a field, or `None` where the field says so.
     fn maybe<T>(&mut self, some: impl FnOnce(&mut Self, &str) -> Option<T>) -> Option<Option<T>> {
         match self.word()? {
             "-" => Some(None),
@@ -211,7 +211,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A list. Every member has a field at least, so that a length that is not true ends with the text.
+    /// A list. Every member has at least one field, so a wrong length ends with the text.
     fn list<T>(&mut self, length: u64, one: impl Fn(&mut Self) -> Option<T>) -> Option<Vec<T>> {
         let mut all = Vec::new();
         for _ in 0..length {

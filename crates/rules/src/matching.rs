@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 
 use regex_lite::Regex;
 
-/// What a rule is about; what is not given matches everything.
+/// What a rule applies to; what is not given matches everything.
 #[derive(Clone, Debug, Default)]
 pub struct Match {
     /// Over the symbol, the full and the short name.
@@ -43,7 +43,7 @@ pub struct Names<'a> {
     pub short: &'a str,
 }
 
-/// What a rule is asked about. Questions that cost are asked only if a rule wants to know.
+/// What rules are matched against. Expensive questions are asked only if a rule needs them.
 pub trait Subject {
     /// The file that holds the image; empty for memory.
     fn owner(&self) -> &str;
@@ -54,14 +54,14 @@ pub trait Subject {
 }
 
 impl Match {
-    /// Whether the rule speaks of images as a whole.
+    /// Whether the rule matches this image.
     pub fn image(&self, subject: &impl Subject) -> bool {
         self.owner.as_ref().is_none_or(|owner| owner.is_match(subject.owner()))
             && self.hash.as_ref().is_none_or(|hash| subject.has_hash(hash))
             && self.arch.as_ref().is_none_or(|arch| subject.has_arch(arch))
     }
 
-    /// Whether it speaks of this kernel; the image is asked about separately.
+    /// Whether it matches this kernel; the image is matched separately.
     pub fn names(&self, names: Names<'_>) -> bool {
         self.kernel.as_ref().is_none_or(|kernel| {
             [names.mangled, names.full, names.short].iter().any(|name| kernel.is_match(name))

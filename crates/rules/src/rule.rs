@@ -12,9 +12,9 @@ use crate::{Compare, Error, Match};
 /// One rule.
 #[derive(Clone, Debug)]
 pub struct Rule {
-    /// How messages call it.
+    /// Its name in messages.
     pub name: String,
-    /// What it is about.
+    /// What it applies to.
     pub matching: Match,
     /// What it does.
     pub action: Action,
@@ -27,13 +27,15 @@ pub struct Rule {
 pub enum Action {
     /// A kernel of another image takes the kernel's place.
     Kernel {
-        /// The image's files: what the backend can run of all of them counts.
+        /// The image's files; the backend uses what it can run of all of them.
         images: Vec<PathBuf>,
         /// Its kernel; `None` for the one of the same name.
         kernel: Option<String>,
-        /// Instead of taking its place it is run beside it, and what they wrote is compared.
+        /// With this, the kernel runs beside the program's instead of replacing it, and their
+        /// results are compared.
         compare: Option<Compare>,
-        /// Its variables that are not the program's, though the program has some of the same name.
+        /// Its variables that keep their own storage, though the program has variables of the same
+        /// name.
         own: Vec<String>,
     },
     /// Another image takes the image's place, variables and all.
@@ -71,10 +73,10 @@ pub struct LaunchShape {
 /// What happens where a rule cannot be applied.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnFailure {
-    /// It is said, and the program goes on with its own code.
+    /// A message says so, and the program goes on with its own code.
     #[default]
     Pass,
-    /// It is said, and the program ends.
+    /// A message says so, and the program ends.
     Stop,
 }
 

@@ -16,7 +16,7 @@ use cushim_trace::recorder::{Buffer, Recorder};
 /// Parameters of a kernel with three pointers and a number, as nvcc lays them out.
 const PARAMS: [(u32, u32); 4] = [(0, 8), (8, 8), (16, 8), (24, 4)];
 const ARG_BYTES: usize = 28;
-/// So many events are timed one by one in each thread.
+/// Events that each thread times one by one.
 const TIMED: usize = 2_000_000;
 
 fn main() {
@@ -88,7 +88,7 @@ fn write(path: &Path, events: u64) {
     println!("{} launches in {:.2} s, {} bytes", events / 2 * 2, took.as_secs_f64(), size);
 }
 
-/// Per event, by the counter; what two readings cost by themselves is taken off.
+/// The cost per event, by the counter, less the cost of two readings of it.
 fn cost(folder: &Path) {
     let first = clock::calibrate(true);
     std::thread::sleep(std::time::Duration::from_millis(200));

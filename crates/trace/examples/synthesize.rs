@@ -28,7 +28,7 @@ const KERNELS: [&str; 8] = [
     "_Z4geluPKfS0_Pfi",
     "_Z5embedPKfS0_Pfi",
 ];
-/// From one event of a thread to the next, ns.
+/// Time from one event of a thread to the next, ns.
 const STEP: u64 = 5_000;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -56,7 +56,7 @@ fn one(path: &Path, rank: u32, events: u64, threads: u32) -> Result<(), cushim_t
         rank: Some(rank),
         version: env!("CARGO_PKG_VERSION").into(),
     };
-    // On the clock in nanoseconds: the counter's rate could not be told of so short a time.
+    // Nanoseconds as ticks: the run is too short to measure the counter's rate.
     let settings = Settings { limit: u64::MAX, tsc: false, ..Settings::default() };
     let recorder = Recorder::open(path, &settings, &process)?;
     let copy = "dst:ptr,src:ptr,count:size,kind:memcpykind,stream:stream";

@@ -39,7 +39,8 @@ pub fn clock_ns(clock: libc::clockid_t) -> u64 {
 
 /// Now, on all clocks; `use_tsc` says which one `ticks` is.
 pub fn calibrate(use_tsc: bool) -> Calibration {
-    // The first call may have to find the clock, and any may be interrupted: the quickest of three counts.
+    // The first call may have to set up the clock, and any call may be interrupted: the quickest of
+    // three is kept.
     let mut best = (u64::MAX, Calibration::default());
     for _ in 0..3 {
         let before = tsc();
@@ -63,7 +64,7 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    /// The line through `first` and `latest`; one tick is one nanosecond where they do not tell.
+    /// The line through `first` and `latest`; one tick is one nanosecond where they give no rate.
     pub fn new(first: Calibration, latest: Calibration) -> Self {
         let ticks = latest.ticks.saturating_sub(first.ticks);
         let ns = latest.monotonic_ns.saturating_sub(first.monotonic_ns);
@@ -76,7 +77,7 @@ impl Timeline {
         let ns = (delta as f64 * self.ns_per_tick) as i64;
         self.origin.monotonic_ns.wrapping_add_signed(ns)
     }
-    /// Ticks at `ns` monotonic nanoseconds: the other way of [`Timeline::ns`].
+    /// Ticks at `ns` monotonic nanoseconds: the inverse of [`Timeline::ns`].
     pub fn ticks(&self, ns: u64) -> u64 {
         let delta = ns.wrapping_sub(self.origin.monotonic_ns) as i64;
         self.origin.ticks.wrapping_add_signed((delta as f64 / self.ns_per_tick) as i64)
@@ -109,7 +110,7 @@ mod tests {
         assert_eq!((line.ticks(1000), line.ticks(0)), (2000, 0));
         assert_eq!(line.span_ns(1000, 1002), 1);
         assert_eq!(Timeline::new(first, first).span_ns(10, 15), 5);
-        // Where one of the clocks stood still they do not tell either.
+        // They give no rate either where one of the clocks stood still.
         for still in
             [Calibration { ticks: 9000, ..first }, Calibration { monotonic_ns: 900, ..first }]
         {

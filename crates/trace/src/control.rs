@@ -25,17 +25,17 @@ pub struct Remote {
     map: NonNull<FileHeader>,
 }
 
-/// Where the reader of a growing file tells how much room it has given back.
+/// The counter in which the reader of a growing file says how much space it has given back.
 pub struct Room(NonNull<FileHeader>);
 
 impl Room {
-    /// Of the file at `path`, which this user has just opened as a trace.
+    /// Opens the counter of the file at `path`, which this user has just opened as a trace.
     pub fn open(path: &Path) -> Result<Self, Error> {
         let file = open_for_writing(path)?;
         map_page(&file, path).map(Room)
     }
 
-    /// So many bytes more are free again.
+    /// Adds `bytes` to what was given back.
     pub fn give_back(&self, bytes: u64) {
         // SAFETY: mapped until `self` is dropped; the word is only touched as an atomic.
         let returned = unsafe { AtomicU64::from_ptr(&raw mut (*self.0.as_ptr()).returned) };
@@ -59,7 +59,7 @@ fn open_for_writing(path: &Path) -> Result<File, Error> {
         .map_err(|e| Error::io("open for writing", path, e))
 }
 
-/// The first page of `file`, shared and writable. It has one.
+/// Maps the first page of `file`, shared and writable. The file must have one.
 fn map_page(file: &File, path: &Path) -> Result<NonNull<FileHeader>, Error> {
     // SAFETY: a new mapping at an address of the kernel's choice; the file has that page.
     let map = unsafe {
@@ -108,7 +108,8 @@ impl Remote {
         };
         let text = String::from_utf8_lossy(&text);
         let mut failure = None;
-        // `begin-end rights offset device inode path`: the first page is mapped as long as it runs.
+        // `begin-end rights offset device inode path`: the process keeps the first page mapped as
+        // long as it runs.
         for line in text.lines() {
             let mut words = line.split_whitespace();
             let (shared, first) = (words.nth(1), words.next());
@@ -187,8 +188,8 @@ impl Remote {
         }
     }
 
-    /// Records again. What was off goes on as it was, also in a window; what was not off records from now
-    /// on whatever window was asked for.
+    /// Records again. A trace that was off goes on as before, also in a window; one that was not
+    /// off records from now on and ignores the window.
     pub fn on(&self) -> State {
         let control = self.page();
         let was_off =
@@ -205,8 +206,8 @@ impl Remote {
         self.state()
     }
 
-    /// Puts a mark into the trace, at this moment. An error where the text is too long, or where the
-    /// process has not taken up earlier marks and there is no room for this one.
+    /// Puts a mark into the trace, at this moment. An error where the text is too long, or where
+    /// the mailbox is full of marks that the process has not read yet.
     pub fn mark(&self, text: &str) -> Result<u32, Error> {
         if text.len() > MAIL_TEXT {
             return Err(Error::Foreign {

@@ -27,7 +27,7 @@ pub struct Event<'a> {
     pub call_ns: Option<u64>,
     /// What it returned; `None` if it had not come back.
     pub status: Option<i32>,
-    /// By which work on a GPU names the call ([`GpuBody::link`]), 0 for none.
+    /// The number by which GPU work refers to the call ([`GpuBody::link`]), 0 for none.
     pub link: u64,
     /// What was called with which values.
     pub body: Body<'a>,
@@ -44,7 +44,7 @@ pub enum Body<'a> {
     Mark(&'a str),
     /// Work that a GPU did; `begin_ns` and `call_ns` of the event are its times.
     Gpu(Gpu<'a>),
-    /// Where a range of the program's own begins or ends.
+    /// The begin or end of a range that the program set itself.
     Range(Range<'a>),
     /// A target region of LLVM's offloading, or a call that maps data for them.
     Mapped(Mapped<'a>),
@@ -80,7 +80,7 @@ impl Deref for Gpu<'_> {
 pub struct Counters<'a> {
     /// Number of the record of their names ([`crate::meta::META_COUNTERS`]).
     pub names: u32,
-    /// Their bytes; a rest is not seen.
+    /// Their bytes; trailing bytes are ignored.
     pub bytes: &'a [u8],
 }
 
@@ -102,7 +102,7 @@ pub struct Mapped<'a> {
 }
 
 impl Mapped<'_> {
-    /// How many bytes of the file it was read from, but for slots' ends and a link.
+    /// The size of its record in the file in bytes, without slot padding and link.
     pub fn stored_bytes(&self) -> usize {
         let begin = if self.args.short { SHORT_MAPPED_ARGS } else { MAPPED_ARGS };
         begin + self.args.bytes.len()
@@ -117,11 +117,11 @@ pub struct MappedArgs<'a> {
 }
 
 impl<'a> MappedArgs<'a> {
-    /// Arguments over `bytes` as the long form has them; a rest is not seen.
+    /// Arguments over `bytes` in the long form; trailing bytes are ignored.
     pub fn new(bytes: &'a [u8]) -> Self {
         MappedArgs { bytes, short: false }
     }
-    /// As the short form has them.
+    /// Arguments over `bytes` in the short form.
     pub fn of_short(bytes: &'a [u8]) -> Self {
         MappedArgs { bytes, short: true }
     }
@@ -139,7 +139,7 @@ impl<'a> MappedArgs<'a> {
     }
 }
 
-/// A moment of a range of the program's own.
+/// The begin or end of a range that the program set itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Range<'a> {
     /// What the ledger has of it.
@@ -149,7 +149,7 @@ pub struct Range<'a> {
 }
 
 impl Range<'_> {
-    /// The number that was given along, if one was.
+    /// The range's payload, if it has one.
     pub fn payload(&self) -> Option<Payload> {
         let bits = self.stored.payload;
         Some(match self.payload_type {
@@ -164,7 +164,7 @@ impl Range<'_> {
     }
 }
 
-/// A number that a program gave along with a range.
+/// A number that a program attached to a range.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Payload {
     /// An integer, of 64 bits with or without sign.
@@ -182,7 +182,7 @@ pub struct LaunchEvent<'a> {
     pub args: &'a [u8],
 }
 
-/// What is stored is read as if it were the event's own.
+/// The fields of the stored part are read as fields of the event.
 macro_rules! stored {
     ($($event:ident: $body:ty)*) => {$(
         impl Deref for $event<'_> {
@@ -199,7 +199,7 @@ stored! { LaunchEvent: LaunchBody  Mapped: MappedBody  Range: RangeBody }
 /// A call that is no launch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call<'a> {
-    /// The kernel it is about, 0 for none.
+    /// The kernel that the call concerns, 0 for none.
     pub kernel: u32,
     /// Bit n: word n is a value that the call wrote.
     pub outs: u16,
@@ -209,7 +209,7 @@ pub struct Call<'a> {
     pub texts: Texts<'a>,
 }
 
-/// The texts of a call: which word, and what stands there.
+/// The texts of a call: the word's number, and the text that it points to.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Texts<'a> {
     pub(crate) bytes: &'a [u8],
@@ -242,7 +242,7 @@ impl<'a> Texts<'a> {
 pub struct Words<'a>(pub(crate) &'a [u8]);
 
 impl<'a> Words<'a> {
-    /// Words over `bytes`; a rest of fewer than eight bytes is not seen.
+    /// Words over `bytes`; fewer than eight trailing bytes are ignored.
     pub fn new(bytes: &'a [u8]) -> Self {
         Words(bytes)
     }

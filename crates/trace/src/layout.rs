@@ -74,7 +74,7 @@ pub enum Lost {
     CutArguments = 3,
     /// The process may not make files as large (RLIMIT_FSIZE, `ulimit -f`).
     FileSize = 4,
-    /// Whoever reads the file while it is written was too far behind.
+    /// The program that reads the file while it is written was too far behind.
     Behind = 5,
 }
 
@@ -84,7 +84,7 @@ pub fn missing(lost: &[u64; LOST_KINDS]) -> u64 {
     counts.fold(0, |sum, (_, n)| sum.saturating_add(*n))
 }
 
-/// How many kinds of loss have a name, and how many have room.
+/// Room for kinds of loss, named or not.
 pub const LOST_KINDS: usize = 8;
 
 /// The file's first page.
@@ -112,8 +112,8 @@ pub struct FileHeader {
     pub latest_seq: u64,
     /// Events that are missing, by [`Lost`].
     pub lost: [u64; LOST_KINDS],
-    /// `CONTROL_*` bits; zero means that every call is recorded. Written by the process and by whoever
-    /// controls it, as an atomic.
+    /// `CONTROL_*` bits; zero means that every call is recorded. Written by the process and by the
+    /// program that controls it, as an atomic.
     pub control: u32,
     /// Number of the latest mark that was put into [`MAILBOX`].
     pub marks: u32,
@@ -121,17 +121,17 @@ pub struct FileHeader {
     pub keep: u64,
     /// With [`FLAG_RING`]: events that were overwritten by later ones.
     pub overwritten: u64,
-    /// Bytes of event chunks whose room a reader has given back to the file system. Written by the reader that
-    /// follows the file, as an atomic.
+    /// Bytes of event chunks whose space a reader has given back to the file system. Written by the
+    /// reader that follows the file, as an atomic.
     pub returned: u64,
 }
 
 /// Where the mailbox stands in the first page: [`MAIL_SLOTS`] slots of [`MailSlot`].
 ///
-/// Whoever marks a running process from outside claims a free slot, fills it and calls it full; the
-/// process moves full ones into its metadata at its next call and frees them. A reader takes marks from
-/// both places and knows by the number which are the same. So a mark is never lost: not in a process
-/// that makes no more calls, nor in one that is killed between the two.
+/// A program that marks a running process from outside claims a free slot, fills it and sets it to
+/// full. The process moves full ones into its metadata at its next call and frees them. A reader
+/// takes marks from both places and tells duplicates by their number. So no mark is lost, even if
+/// the process makes no more calls or is killed while it moves one.
 pub const MAILBOX: usize = 1024;
 /// How many marks the mailbox holds.
 pub const MAIL_SLOTS: usize = 12;
@@ -182,8 +182,8 @@ pub struct ChunkHeader {
     pub reserved: u32,
     /// Metadata chunks: bytes in use with this header, stored with release order. Zero otherwise.
     pub used: u64,
-    /// Event chunks of a file with [`FLAG_RING`]: how many chunks were taken before this one was, from 1;
-    /// zero while it is being emptied. Stored with release order, and the same before and after a look
+    /// Event chunks of a file with [`FLAG_RING`]: the running number of this use of the chunk, from
+    /// 1; zero while it is being emptied. Stored with release order; unchanged while a reader looks
     /// at the chunk if nothing was overwritten meanwhile. Zero otherwise.
     pub sequence: u64,
     /// Zero.
@@ -198,10 +198,10 @@ pub const EVENT_CALL: u16 = 2;
 pub const EVENT_THREAD: u16 = 3;
 /// Event kind: a text that a user put into the trace.
 pub const EVENT_MARK: u16 = 4;
-/// Event kind: work that a GPU did for a call, told afterwards. Its `begin` and `end` are near; the body
-/// has them exactly.
+/// Event kind: work that a GPU did for a call, reported afterwards. Its `begin` and `end` are
+/// approximate; the body has the exact times.
 pub const EVENT_GPU: u16 = 5;
-/// Event kind: where a range of the program's own (NVTX) begins or ends, or a mark of its own.
+/// Event kind: the begin or end of a range that the program set itself (NVTX), or its mark.
 pub const EVENT_RANGE: u16 = 6;
 
 /// Event kind: a target region of LLVM's offloading, or a kernel that was launched through libomptarget.
@@ -213,13 +213,13 @@ pub const EVENT_SHORT_REGION: u16 = 9;
 /// Event kind: [`EVENT_MAP`] in the short form.
 pub const EVENT_SHORT_MAP: u16 = 10;
 
-/// `EventHead::flags`: the last eight bytes of the event's slots are its link, a number that differs
-/// from call to call; [`GpuBody::link`] names the call by it.
+/// `EventHead::flags`: the last eight bytes of the event's slots are its link, a number unique to
+/// the call; [`GpuBody::link`] refers to it.
 pub const EVENT_LINKED: u8 = 1;
-/// `EventHead::flags` of [`EVENT_GPU`]: what it did was counted; the counters follow at [`GPU_COUNTERS`].
+/// `EventHead::flags` of [`EVENT_GPU`]: counters of the work follow at [`GPU_COUNTERS`].
 pub const EVENT_COUNTED: u8 = 2;
 
-/// What every event begins with: 32 bytes.
+/// The first 32 bytes of every event.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EventHead {
@@ -285,9 +285,9 @@ pub const LAUNCH_ARGS_NULL: u8 = 16;
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CallBody {
-    /// Number of the kernel that the call is about, 0 for none.
+    /// Number of the kernel that the call concerns, 0 for none.
     pub kernel: u32,
-    /// Bit n: word n is what the call wrote there, not the address it was given.
+    /// Bit n: word n is the value that the call wrote, not the address that it was given.
     pub outs: u16,
     /// How many words follow.
     pub words: u8,
@@ -302,17 +302,17 @@ pub struct CallBody {
 pub struct GpuBody {
     /// `GPU_*`.
     pub what: u8,
-    /// Copies: from where to where, a number of CUPTI's `CUpti_ActivityMemcpyKind`.
+    /// Copies: the direction, a value of CUPTI's `CUpti_ActivityMemcpyKind`.
     pub direction: u8,
     /// Zero.
     pub reserved: u16,
     /// Number of the device.
     pub device: u32,
-    /// Number of the context, of its own counting.
+    /// Number of the context, counted by the source of the times.
     pub context: u32,
-    /// Number of the stream, of its own counting.
+    /// Number of the stream, counted likewise.
     pub stream: u32,
-    /// Number of the kernel whose launch it is; 0 where that is not known (graphs).
+    /// Number of the kernel; 0 where it is not known (graphs).
     pub kernel: u32,
     /// Kernels: number of the symbol's [`crate::meta::META_NAME`] record, else 0.
     pub name: u32,
@@ -339,7 +339,7 @@ pub struct GpuBody {
 /// Where the counters of [`EVENT_GPU`] begin, from the event's start: the number of their names' record
 /// ([`crate::meta::META_COUNTERS`]) and how many there are, each 32 bits, then 64 bits for each.
 pub const GPU_COUNTERS: usize = 32 + size_of::<GpuBody>();
-/// At most so many counters.
+/// The most counters of one event.
 pub const COUNTERS_MAX: usize = 1024;
 
 /// `GpuBody::what`: a kernel ran.
@@ -361,9 +361,9 @@ pub struct RangeBody {
     pub text: u16,
     /// Number of the domain's [`crate::meta::META_NAME`] record, 0 for the default one.
     pub domain: u32,
-    /// What ties the end of a range that may end on another thread to its start, else 0.
+    /// The number that joins start and end of a range that may end on another thread, else 0.
     pub id: u64,
-    /// A number that the program gave along, as its bits: those of 32 bits in the lower half.
+    /// The payload that the program gave, as bits: 32-bit ones in the lower half.
     pub payload: u64,
     /// A number by which the program groups ranges.
     pub category: u32,
@@ -371,13 +371,13 @@ pub struct RangeBody {
     pub color: u32,
 }
 
-/// `RangeBody::what`: a range begins; on each thread and domain they nest.
+/// `RangeBody::what`: a range begins; ranges nest per thread and domain.
 pub const RANGE_PUSH: u8 = 1;
-/// `RangeBody::what`: the latest range of this thread and domain that was pushed ends.
+/// `RangeBody::what`: the range that was pushed last on this thread and domain ends.
 pub const RANGE_POP: u8 = 2;
-/// `RangeBody::what`: a range begins that is named by `id`.
+/// `RangeBody::what`: the range named by `id` begins.
 pub const RANGE_START: u8 = 3;
-/// `RangeBody::what`: the range of that `id` ends.
+/// `RangeBody::what`: the range named by `id` ends.
 pub const RANGE_END: u8 = 4;
 /// `RangeBody::what`: a moment.
 pub const RANGE_MARK: u8 = 5;

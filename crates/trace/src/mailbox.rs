@@ -29,19 +29,19 @@ impl Page {
 
     /// Events that were overwritten.
     pub(crate) fn overwritten(&self) -> &AtomicU64 {
-        // SAFETY: `new` was promised a mapping of a whole page that outlives this; the field is aligned and touched
-        // by atomics alone.
+        // SAFETY: the caller of `new` promises a mapping of a whole page that outlives this; the
+        // field is aligned and only touched as an atomic.
         unsafe { AtomicU64::from_ptr(&raw mut (*self.0.as_ptr()).overwritten) }
     }
 
     fn slots(&self) -> impl Iterator<Item = *mut MailSlot> {
-        // SAFETY: MAIL_SLOTS slots stand in the page from MAILBOX on, see the ledger.
+        // SAFETY: the page holds MAIL_SLOTS slots from MAILBOX on, see the layout.
         let first = unsafe { self.0.as_ptr().cast::<u8>().add(MAILBOX) }.cast::<MailSlot>();
-        // SAFETY: `n` is below MAIL_SLOTS, and as many slots stand in the page.
+        // SAFETY: `n` is below MAIL_SLOTS, the number of slots in the page.
         (0..MAIL_SLOTS).map(move |n| unsafe { first.add(n) })
     }
 
-    /// Puts a mark into a free slot; answers its number, or `None` where all are full.
+    /// Puts a mark into a free slot; returns its number, or `None` where all are full.
     pub(crate) fn post(&self, ticks: u64, text: &str) -> Option<u32> {
         let size = text.len().min(MAIL_TEXT);
         for slot in self.slots() {
@@ -74,9 +74,9 @@ impl Page {
         None
     }
 
-    /// Hands every mark in the mailbox to `keep`; those that it took are freed, the others stay.
+    /// Hands every mark in the mailbox to `keep`; marks that it accepts are freed, the others stay.
     pub(crate) fn take(&self, mut keep: impl FnMut(&Mark) -> bool) {
-        // Before the look: who fills a slot after it sets the bit anew.
+        // Cleared before the look: a program that fills a slot later sets the bit again.
         self.control().fetch_and(!CONTROL_MAIL, Ordering::AcqRel);
         for slot in self.slots() {
             // SAFETY: an aligned word inside the page that is only touched as an atomic.

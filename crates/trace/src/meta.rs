@@ -15,7 +15,7 @@ pub const META_API: u16 = 2;
 pub const META_KERNEL: u16 = 3;
 /// Record kind: a context and its device.
 pub const META_CONTEXT: u16 = 4;
-/// Record kind: something that a user must hear about the tracing itself.
+/// Record kind: a note to the user about the tracing itself.
 pub const META_NOTE: u16 = 5;
 /// Record kind: a loaded or registered image.
 pub const META_IMAGE: u16 = 6;
@@ -25,7 +25,7 @@ pub const META_MARK: u16 = 7;
 pub const META_RUN: u16 = 8;
 /// Record kind: a name that events refer to by number.
 pub const META_NAME: u16 = 9;
-/// Record kind: the names of counters, which events refer to by number, with spaces between.
+/// Record kind: names of counters with spaces between, which events refer to by number.
 pub const META_COUNTERS: u16 = 10;
 
 /// The traced process.
@@ -63,13 +63,13 @@ pub struct Api {
 pub struct Kernel {
     /// The symbol, empty where it is unknown.
     pub mangled: String,
-    /// What the program launched it by: host stub or handle.
+    /// What the program passed to launch it: host stub or handle.
     pub address: u64,
     /// The file whose image holds it, empty where unknown.
     pub owner: String,
-    /// (offset, size) in bytes of each parameter, in order, or why there is none.
+    /// (offset, size) in bytes of each parameter, in order, or why they are not known.
     pub params: Result<Vec<(u32, u32)>, String>,
-    /// What each parameter is, as far as the image says: a letter each of [`types`]; empty where it does not.
+    /// The type of each parameter, a letter of [`types`] each; empty where the image does not say.
     pub types: String,
 }
 
@@ -126,7 +126,7 @@ pub struct Metadata {
     pub contexts: BTreeMap<u64, i32>,
     /// Images in the order of their registration.
     pub images: Vec<Image>,
-    /// What a user must hear about the tracing itself.
+    /// Notes to the user about the tracing itself.
     pub notes: Vec<String>,
     /// Marks made from outside, in the order in which the process took them in.
     pub marks: Vec<Mark>,
@@ -311,7 +311,7 @@ pub fn encode_note(text: &str) -> Vec<u8> {
 }
 
 impl Metadata {
-    /// Takes in the record that `bytes` begins with; answers its size, or `None` if there is no whole one.
+    /// Takes in the first record of `bytes`; returns its size, or `None` if it is not complete.
     pub fn read(&mut self, bytes: &[u8]) -> Option<usize> {
         let kind = u16::from_le_bytes(bytes.get(..2)?.try_into().ok()?);
         let left = u16::from_le_bytes(bytes.get(2..4)?.try_into().ok()?);

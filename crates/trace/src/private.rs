@@ -13,7 +13,7 @@ use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, OpenOptionsExt}
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// More links than the system itself follows.
+/// The most links that are followed, as in the kernel.
 const LINKS_MAX: u32 = 40;
 
 /// A folder that was found to be safe, held open.
@@ -24,10 +24,11 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Opens the folder, made with mode 0700 where it is missing, and so are those above it.
+    /// Opens the folder; makes it and its parents with mode 0700 where they are missing.
     ///
     /// # Errors
-    /// The system's; [`ErrorKind::PermissionDenied`] where the way leads through somebody else's link.
+    /// The system's; [`ErrorKind::PermissionDenied`] where the path leads through another user's
+    /// link.
     pub fn make(path: &Path) -> io::Result<Self> {
         let real = follow(path)?;
         if !real.is_dir() {
@@ -38,7 +39,7 @@ impl Folder {
         Ok(Folder { folder, path: path.to_owned() })
     }
 
-    /// Makes a folder that was not there; those above it may be.
+    /// Makes a new folder; its parents may exist.
     ///
     /// # Errors
     /// As [`Folder::make`]; [`ErrorKind::AlreadyExists`], also for a link.
@@ -63,7 +64,7 @@ impl Folder {
         &self.path
     }
 
-    /// Whether something is called `name`, a link that leads nowhere too.
+    /// Whether something is called `name`, be it a dangling link.
     pub fn has(&self, name: &OsStr) -> bool {
         let Ok(name) = c_name(name) else { return false };
         // SAFETY: all zeros is a valid `stat`.
@@ -75,7 +76,7 @@ impl Folder {
         }
     }
 
-    /// Makes a file that was not there.
+    /// Makes a new file.
     ///
     /// # Errors
     /// [`ErrorKind::AlreadyExists`], also for a link.
@@ -98,7 +99,8 @@ impl Folder {
         Err(io::Error::new(ErrorKind::PermissionDenied, text))
     }
 
-    /// Writes a file whole: aside, then renamed. What was called so, a link too, is no more.
+    /// Writes a file at once: under another name, then renamed. It replaces what had the name, be
+    /// it a link.
     pub fn replace(&self, name: &OsStr, bytes: &[u8]) -> io::Result<()> {
         // A name of its own for each writer of each process.
         static NUMBER: AtomicU64 = AtomicU64::new(0);
@@ -136,12 +138,12 @@ impl Folder {
         if fd < 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: opened above, and nobody else's.
+        // SAFETY: opened above and not shared.
         Ok(unsafe { File::from_raw_fd(fd) })
     }
 }
 
-/// One name, not a way.
+/// A single name, not a path.
 fn c_name(name: &OsStr) -> io::Result<CString> {
     match name.as_bytes() {
         b"" | b"." | b".." => Err(ErrorKind::InvalidInput.into()),
@@ -158,14 +160,14 @@ fn user() -> u32 {
 /// What the user's own output path stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Destination {
-    /// A file or nothing: the place itself, links followed.
+    /// A regular file or a free name, with links followed.
     File(PathBuf),
     /// A pipe, a device or a descriptor of this process, which is written to as it is.
     Stream(PathBuf),
 }
 
-/// Where `path` leads. Users may have links of their own there; a link that somebody else put into a folder
-/// where everybody writes is refused, as Linux refuses it (`fs.protected_symlinks`).
+/// Where `path` leads. The user's own links are followed; a link that another user put into a
+/// folder where everybody may write is refused, as Linux does (`fs.protected_symlinks`).
 ///
 /// # Errors
 /// The system's; [`ErrorKind::PermissionDenied`] for such a link.
@@ -183,8 +185,8 @@ pub fn destination(path: &Path) -> io::Result<Destination> {
     Ok(Destination::File(real))
 }
 
-/// `path` with the links in it followed, as far as it is there; refuses somebody else's link in a folder
-/// where everybody writes. What the links of `/proc` lead to has no path: they are not followed.
+/// `path` with its links followed, as far as it exists; refuses another user's link in a folder
+/// where everybody may write. The links of `/proc` are not followed: their targets have no path.
 fn follow(path: &Path) -> io::Result<PathBuf> {
     let mut done = PathBuf::new();
     let mut left: Vec<OsString> = parts(&std::path::absolute(path)?);
@@ -304,7 +306,7 @@ mod tests {
         assert!(matches!(destination(Path::new("/dev/stdout")).unwrap(), Destination::Stream(_)));
     }
 
-    /// What somebody else could have put into a folder where everybody writes.
+    /// Links that another user could have put into a folder where everybody may write.
     #[test]
     fn links_of_others_are_refused_where_everybody_writes() {
         if user() != 0 {

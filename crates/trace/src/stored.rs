@@ -14,23 +14,24 @@ pub(crate) unsafe trait Stored: Copy {}
 
 macro_rules! stored {
     ($($body:ty)*) => {$(
-        // SAFETY: integers and arrays of such, one behind the other: the ledger's assertions know the sizes.
+        // SAFETY: consecutive integers and arrays of them; the layout's assertions check the sizes.
         unsafe impl Stored for $body {}
     )*};
 }
 
 stored! { LaunchBody GpuBody RangeBody MappedBody MappedArg ShortMappedBody ShortMappedArg }
 
-/// What `bytes` begin with; `None` where they are fewer.
+/// The value at the start of `bytes`; `None` where they are too few.
 pub(crate) fn read<T: Stored>(bytes: &[u8]) -> Option<T> {
     let bytes = bytes.get(..size_of::<T>())?;
-    // SAFETY: as many bytes, of which any are a value.
+    // SAFETY: enough bytes, and any bit pattern is a value.
     Some(unsafe { bytes.as_ptr().cast::<T>().read_unaligned() })
 }
 
 /// Its bytes.
 #[cfg(any(test, feature = "testing"))]
 pub(crate) fn bytes<T: Stored>(value: &T) -> &[u8] {
-    // SAFETY: it has no padding, so each byte is initialised; they live as long as it does.
+    // SAFETY: the type has no padding, so each byte is initialised; the bytes live as long as the
+    // value.
     unsafe { std::slice::from_raw_parts(std::ptr::from_ref(value).cast(), size_of::<T>()) }
 }

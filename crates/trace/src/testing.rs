@@ -16,7 +16,7 @@ use crate::stored;
 
 /// `CLOCK_MONOTONIC` at the start of every made-up process, ns.
 pub const START_NS: u64 = 1_000_000_000;
-/// What stands between that clock and the one that counts from 1970, ns.
+/// `CLOCK_REALTIME` minus that clock, ns.
 pub const REALTIME_OFFSET_NS: u64 = 1_700_000_000_000_000_000;
 
 /// Chunks are this big, so that a few hundred events take several.
@@ -81,8 +81,8 @@ impl FileBuilder {
         self.meta.extend(Encoder::new(u16::MAX).text("later").finish());
     }
 
-    /// Adds an event behind those of its thread. `id` and `parent` are for the reader to find; `begin_ns`
-    /// counts from [`START_NS`] and is made so.
+    /// Adds an event behind those of its thread. `id` and `parent` are ignored: the reader assigns
+    /// them; `begin_ns` counts from [`START_NS`].
     pub fn event(&mut self, event: &Event<'_>) {
         let bytes = encode(event);
         let fits = |chunk: &Vec<u8>| chunk.len() + bytes.len() <= CHUNK;

@@ -18,7 +18,7 @@ macro_rules! function {
         /// Calls the driver's function of this name.
         ///
         /// # Safety
-        /// What the CUDA Driver API reference asks of its arguments.
+        /// The arguments are as the CUDA Driver API reference requires.
         #[allow(non_snake_case)]
         #[inline(always)]
         pub unsafe fn $name($($arg: $type),*) -> $ret {
@@ -41,8 +41,9 @@ macro_rules! functions {
 cushim_abi::all_driver_functions!(functions);
 
 unsafe extern "C" {
-    /// The slots, by [`Driver`]; the thin libcuda.so.1 jumps through them, and so it is exported by libvcuda.so,
-    /// which says what slots hold at first. A table of this crate would need the choice of a driver, and so all drivers.
+    /// The slots, by [`Driver`]; the thin libcuda.so.1 jumps through them, so libvcuda.so exports
+    /// them and initialises them. A table in this crate would depend on the choice of a driver, and
+    /// so on all drivers.
     #[allow(non_upper_case_globals)]
     pub safe static vcuda_driver: [AtomicPtr<()>; COUNT];
 }
@@ -51,15 +52,15 @@ unsafe extern "C" {
 #[inline(always)]
 fn slot(index: usize) -> &'static AtomicPtr<()> {
     #[allow(clippy::indexing_slicing)]
-    // A constant below the table's length, checked when compiled.
+    // A constant below the table's length, checked at compile time.
     &vcuda_driver[index]
 }
 
-/// Fills the slots that `function` has something for; others stay as they are.
+/// Fills the slots for which `function` returns an address; others stay unchanged.
 ///
 /// # Safety
-/// What it gives for a number is a function of that row's signature ([`cushim_abi::all_driver_functions`]) and stays
-/// for ever.
+/// It returns a function with the signature of the number's row
+/// ([`cushim_abi::all_driver_functions`]) and stays for ever.
 pub unsafe fn fill(function: impl Fn(usize) -> Option<*const ()>) {
     for (index, slot) in vcuda_driver.iter().enumerate() {
         if let Some(found) = function(index) {

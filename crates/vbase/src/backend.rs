@@ -4,7 +4,7 @@
 
 use std::sync::OnceLock;
 
-/// A driver below the runtime.
+/// The driver below the runtime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backend {
     /// NVIDIA's libcuda.
@@ -15,12 +15,12 @@ pub enum Backend {
 
 static CHOSEN: OnceLock<Backend> = OnceLock::new();
 
-/// Notes what was chosen; the first one stays.
+/// Sets the choice; only the first call counts.
 pub fn choose(backend: Backend) {
     let _ = CHOSEN.set(backend);
 }
 
-/// The chosen one; `None` before the first call that needs it.
+/// The chosen backend; `None` before the first call that needs it.
 pub fn chosen() -> Option<Backend> {
     CHOSEN.get().copied()
 }

@@ -15,7 +15,7 @@ use cushim_process::elf::{self, Object, Version};
 
 use crate::api::COUNT;
 
-/// Addresses by number; 0 before one is asked for.
+/// Addresses by number; 0 before the first request.
 static KNOWN: [AtomicUsize; COUNT] = [const { AtomicUsize::new(0) }; COUNT];
 
 /// The thin library's function with this number; `None` where the library is not loaded.
@@ -35,7 +35,7 @@ pub fn address(index: usize) -> Option<usize> {
     }
 }
 
-/// Whether it carries libcuda's name and lies beside this library.
+/// Whether it has libcuda's name and lies beside this library.
 fn is_thin(object: &Object) -> bool {
     static FOLDER: OnceLock<Option<std::path::PathBuf>> = OnceLock::new();
     if object.soname() != Some(c"libcuda.so.1") {

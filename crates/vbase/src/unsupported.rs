@@ -11,9 +11,9 @@ pub const NOT_SUPPORTED: i32 = 801;
 
 static SEEN: Mutex<Vec<(&'static str, u64)>> = Mutex::new(Vec::new());
 
-/// What a function answers that we do not have.
+/// The result of an unsupported function.
 pub trait Answer {
-    /// The answer.
+    /// The result.
     fn unsupported() -> Self;
 }
 
@@ -51,13 +51,13 @@ impl Answer for ChannelDesc {
     }
 }
 
-/// Notes a call of `name`, says so on standard error the first time, and answers.
+/// Counts a call of `name`, says so on standard error the first time, and returns the result.
 pub fn answer<R: Answer>(name: &'static str) -> R {
     note(name);
     R::unsupported()
 }
 
-/// Notes a call of `name`; says so on standard error the first time.
+/// Counts a call of `name`; says so on standard error the first time.
 pub fn note(name: &'static str) {
     let mut seen = SEEN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     match seen.iter_mut().find(|(other, _)| *other == name) {
@@ -73,7 +73,7 @@ pub fn note(name: &'static str) {
     }
 }
 
-/// The functions that were called and are not supported, with how often.
+/// The unsupported functions that were called, and how often.
 pub fn seen() -> Vec<(&'static str, u64)> {
     SEEN.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
 }

@@ -6,7 +6,7 @@ use cushim_accel::{Answers, Kernel, NodeChange};
 
 use super::{context, device, graph, limits, occupancy, state, status};
 
-/// CUDA's text for a number that is no error (measured).
+/// CUDA's text for an unknown error number (measured).
 const UNKNOWN: &str = "unrecognized error code";
 
 /// The driver.

@@ -23,7 +23,7 @@ impl<T> Clone for Place<T> {
 impl<T> Copy for Place<T> {}
 
 impl<T> Place<T> {
-    /// No place.
+    /// A null place.
     pub const NOWHERE: Self = Place(std::ptr::null_mut());
 }
 
@@ -35,7 +35,7 @@ impl<T> Place<T> {
         Place(to)
     }
 
-    /// Whether there is none.
+    /// Whether it is null.
     #[inline]
     pub fn is_null(&self) -> bool {
         self.0.is_null()
@@ -55,7 +55,7 @@ impl<T> Place<T> {
         Ok(())
     }
 
-    /// As [`Place::give`], where the program need not ask.
+    /// As [`Place::give`], for an optional result: null is no error.
     #[inline]
     pub fn offer(self, value: T) {
         if !self.0.is_null() {
@@ -66,7 +66,7 @@ impl<T> Place<T> {
 }
 
 impl<T: Plain> Place<T> {
-    /// What stands there, for a place that is read first.
+    /// The value there, for a place that is also read.
     ///
     /// # Errors
     /// CUDA_ERROR_INVALID_VALUE for null.
@@ -91,7 +91,7 @@ impl<T: Plain> Given<T> {
         Given(from)
     }
 
-    /// Whether there is none.
+    /// Whether it is null.
     #[inline]
     pub fn is_null(&self) -> bool {
         self.0.is_null()
@@ -122,7 +122,7 @@ impl Text {
         Text(std::ptr::with_exposed_provenance(from.0))
     }
 
-    /// Whether there is none.
+    /// Whether it is null.
     #[inline]
     pub fn is_null(&self) -> bool {
         self.0.is_null()
@@ -141,10 +141,10 @@ impl Text {
     }
 }
 
-/// A type for which all bits are values.
+/// A type for which every bit pattern is a value.
 ///
 /// # Safety
-/// That they are.
+/// Every bit pattern is a value.
 pub unsafe trait Plain: Copy {}
 
 macro_rules! plain {
@@ -159,17 +159,17 @@ plain! { u8 u16 u32 i32 u64 i64 usize f32 abi::Ptr DriverLaunchConfig LaunchAttr
 // SAFETY: each of them is.
 unsafe impl<T: Plain, const N: usize> Plain for [T; N] {}
 
-/// The type of a parameter: what C has, and what the body of the function gets.
+/// The type of a parameter: in C, and in the body of the function.
 pub trait Argument {
-    /// As C passes it.
+    /// The type in C.
     type Abi;
-    /// As the body has it.
+    /// The type in the body.
     type Token;
 
     /// # Safety
-    /// `given` is what CUDA's reference says that a caller passes for a parameter of this type: [`Out`](abi::Out) and
-    /// [`At`] null or room for a `T`, [`In`] null or a `T`, [`Str`](abi::Str) null or a text that ends, all while the call
-    /// lasts. Of everything else any value will do.
+    /// `given` follows CUDA's reference for a parameter of this type: [`Out`](abi::Out) and [`At`]
+    /// are null or have room for a `T`, [`In`] is null or a `T`, [`Str`](abi::Str) is null or a
+    /// text that ends, all while the call lasts. Other types take any value.
     unsafe fn token(given: Self::Abi) -> Self::Token;
 }
 
@@ -216,7 +216,7 @@ impl Argument for abi::Str {
     }
 }
 
-/// Numbers, handles, and addresses, which are looked up in the table of ranges before anything is done there.
+/// Numbers, handles, and addresses, which are checked against the table of ranges before use.
 macro_rules! values {
     ($($type:ty)*) => {$(
         impl Argument for $type {

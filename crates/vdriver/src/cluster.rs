@@ -15,9 +15,9 @@ use cushim_accel::Kernel;
 
 /// `CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH`.
 const CLUSTER_LAUNCH: i32 = 120;
-/// More attributes than there are kinds of them.
+/// More attributes than there are kinds.
 pub const MOST: u32 = 256;
-/// Blocks of a cluster: that every device with clusters has, and that one has at most where a kernel allows more.
+/// Blocks of a cluster: the portable maximum, and the maximum where a kernel allows more.
 pub const SIZES: (u32, u32) = (8, 16);
 
 /// The size that a kernel must be launched with: compiled in, or set.
@@ -38,8 +38,8 @@ pub fn most(settings: &Settings) -> u32 {
 /// The size of a launch's clusters, if it has any.
 ///
 /// # Errors
-/// CUDA_ERROR_INVALID_CLUSTER_SIZE for one that is too large, or that is not the required one, or of which the grid is no
-/// multiple; CUDA_ERROR_NOT_SUPPORTED where the device has no clusters.
+/// CUDA_ERROR_INVALID_CLUSTER_SIZE for one that is too large, not the required one, or does not
+/// divide the grid; CUDA_ERROR_NOT_SUPPORTED where the device has no clusters.
 pub fn size(
     function: &Function,
     grid: [u32; 3],
@@ -68,10 +68,10 @@ pub fn size(
 /// Number `n` of a configuration's attributes.
 ///
 /// # Errors
-/// CUDA_ERROR_INVALID_VALUE where they are nowhere.
+/// CUDA_ERROR_INVALID_VALUE where their address is null.
 ///
 /// # Safety
-/// There are as many as it says.
+/// It has as many attributes as it says.
 pub unsafe fn attribute(config: &DriverLaunchConfig, n: u32) -> Result<LaunchAttribute, i32> {
     if config.attributes == 0 {
         return Err(status::INVALID_VALUE);

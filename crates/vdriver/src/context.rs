@@ -29,15 +29,15 @@ pub struct Context {
     pub flags: AtomicU32,
     /// Its streams and their order.
     pub streams: Streams,
-    /// What calls may set and ask for.
+    /// Its settings.
     pub settings: Mutex<Settings>,
-    /// Uses counted by `cuCtxAttach`, beside the one of who created it.
+    /// Uses counted by `cuCtxAttach`, beside the creator's.
     pub attached: AtomicU32,
     destroyed: AtomicBool,
     sticky: AtomicI32,
 }
 
-/// `cuCtxSetLimit` and its like.
+/// The settings of `cuCtxSetLimit` and the like.
 #[derive(Debug)]
 pub struct Settings {
     /// By `CUlimit`.
@@ -50,8 +50,8 @@ pub struct Settings {
     pub peers: Vec<usize>,
 }
 
-/// What limits are at first (H200): bytes of stack of a thread, of the buffer of printf and of the heap of kernels; one
-/// that later devices have no more; launches that wait; bytes that L2 fetches at a time.
+/// The initial limits (H200): bytes of a thread's stack, of printf's buffer and of the kernels'
+/// heap; one that later devices no longer have; pending launches; bytes that L2 fetches at a time.
 const LIMITS: [usize; 6] = [1024, 0x84_0000, 8 << 20, 0, 2048, 64];
 
 impl Default for Settings {
@@ -88,7 +88,7 @@ impl Context {
         handle::handle(self)
     }
 
-    /// Whether calls in it may go on.
+    /// Whether calls in it may proceed.
     ///
     /// # Errors
     /// CUDA_ERROR_CONTEXT_IS_DESTROYED, or the code of the work that failed in it.
@@ -100,31 +100,32 @@ impl Context {
         match self.sticky.load(Ordering::Acquire) {
             0 => Ok(()),
             code => {
-                // The output of the kernel before its failure is printed, too.
+                // The kernel's output before its failure is printed, too.
                 accelerator().flush_output();
                 Err(code)
             }
         }
     }
 
-    /// Whether it was destroyed; a primary one, whether nobody retains it.
+    /// Whether it was destroyed; for a primary one, whether it is not retained.
     pub fn is_destroyed(&self) -> bool {
         self.destroyed.load(Ordering::Acquire)
     }
 
-    /// Makes a primary context usable, anew.
+    /// Makes a primary context usable again.
     pub fn activate(&self) {
         *lock(&self.settings) = Settings::default();
         self.sticky.store(0, Ordering::Release);
         self.destroyed.store(false, Ordering::Release);
     }
 
-    /// Ends it. What it holds has been given back.
+    /// Ends it. Its resources were freed before.
     pub fn deactivate(&self) {
         self.destroyed.store(true, Ordering::Release);
     }
 
-    /// Work in it has failed: every later call answers so. Says what failed, once.
+    /// Notes that work in it has failed: every later call returns the error. Says what failed,
+    /// once.
     pub fn fail(&self, failure: &Failure) {
         let code = status::sticky(failure);
         let first =
@@ -180,7 +181,7 @@ pub fn current() -> Result<Arc<Context>, i32> {
     Ok(context)
 }
 
-/// As [`current`], for what frees: to free nothing needs no context (H200).
+/// As [`current`], for functions that free: freeing null needs no context (H200).
 ///
 /// # Errors
 /// Those of [`current`].
@@ -191,7 +192,7 @@ pub fn current_to_free(address: cushim_abi::types::Ptr) -> Result<(), i32> {
     }
 }
 
-/// What is current on this thread, usable or not.
+/// The context that is current on this thread, usable or not.
 pub fn top() -> Option<Arc<Context>> {
     thread::with(|thread: &Thread| thread.contexts.borrow().last().cloned())
 }
@@ -214,7 +215,7 @@ pub fn of(handle: usize) -> Result<Arc<Context>, i32> {
 
 /// The primary context of a device and how often it is retained.
 pub struct Primary {
-    /// The context; the same for ever.
+    /// The context, which never changes.
     pub context: Arc<Context>,
     /// How often it was retained.
     pub retained: Mutex<u32>,

@@ -68,7 +68,7 @@ fn pop() -> Result<abi::Context, i32> {
     Ok(abi::Context(context.handle()))
 }
 
-/// Ends a context: waits for its work, shows what that printed, and gives back what the context holds.
+/// Ends a context: waits for its work, prints its output, and frees what the context holds.
 fn end(context: &Arc<Object>) {
     context.streams.wait();
     accelerator().flush_output();
@@ -187,7 +187,7 @@ entry! {
     }
 
     fn cuCtxAttach (pctx: Out<Context>, flags: Flags) {
-        // An old way to count uses of the current context; flags must be 0.
+        // The old way to count uses of the current context; flags must be 0.
         if flags.0 != 0 {
             return Err(status::INVALID_VALUE);
         }
@@ -256,7 +256,8 @@ entry! {
 
     fn cuCtxSetFlags (flags: Flags) {
         check_flags(flags.0)?;
-        // Without the coredumps' (0x20, 0x40), and that memory can be mapped always is (H200).
+        // Without the flags for core dumps (0x20, 0x40); the flag for mapped memory is always set
+        // (H200).
         current()?.flags.store(flags.0 & !0x60 | 8, Ordering::Relaxed);
         Ok(())
     }
@@ -303,7 +304,7 @@ entry! {
     }
 
     fn cuCtxGetSharedMemConfig (pConfig: Out<i32>) {
-        // Four bytes: what every device since compute capability 5.0 has.
+        // Four bytes, as on every device since compute capability 5.0.
         current()?;
         give(pConfig, 1)
     }
@@ -329,7 +330,7 @@ entry! {
 
     fn cuCtxGetExecAffinity (pExecAffinity: At<[u32; 2]>, type_: i32) {
         let context = current()?;
-        // CU_EXEC_AFFINITY_TYPE_SM_COUNT: all of them; there is no other.
+        // CU_EXEC_AFFINITY_TYPE_SM_COUNT, the only type: all multiprocessors.
         if type_ != 0 {
             return Err(status::UNSUPPORTED_EXEC_AFFINITY);
         }

@@ -10,7 +10,7 @@ use super::state::{accelerator, check, give, not_over, offer, pointer};
 use super::status;
 use crate::argument::At;
 
-/// The version of CUDA that this driver says it is: the newest whose functions it has.
+/// The version of CUDA that this driver reports: the newest whose functions it has.
 pub const VERSION: i32 = 13000;
 
 /// A device by number.
@@ -71,7 +71,7 @@ entry! {
     }
 
     fn cuDeviceGetLuid (luid: Ptr, deviceNodeMask: Out<u32>, dev: Device) {
-        // A number of Windows; Linux has none.
+        // Windows has this number; Linux does not.
         let _ = (luid, deviceNodeMask);
         device(dev)?;
         Err(status::NOT_SUPPORTED)
@@ -81,7 +81,7 @@ entry! {
         device(dev)?;
         let room = usize::try_from(len).map_err(|_| status::INVALID_VALUE)?;
         let text = bus_id(dev.0);
-        // All of it or nothing (measured).
+        // The whole text or nothing (measured).
         if room <= text.len() {
             return Err(status::INVALID_VALUE);
         }
@@ -132,7 +132,8 @@ entry! {
         if srcDevice.0 == dstDevice.0 {
             return Err(status::INVALID_DEVICE);
         }
-        // Rank, access, native atomics, access to arrays, and unsupported for what came later.
+        // Performance rank, access, native atomics, access to arrays; later attributes are
+        // unsupported.
         give(value, match attrib {
             1 => 0,
             2..=4 => 1,
@@ -143,7 +144,7 @@ entry! {
 
     fn cuFlushGPUDirectRDMAWrites (target: i32, scope: i32) {
         check()?;
-        // To the owner of the context, or to all devices; nothing writes here from outside.
+        // Visible to the owner of the context, or to all devices; nothing writes here from outside.
         match (target, scope) {
             (0, 100 | 200) => Err(status::NOT_SUPPORTED),
             _ => Err(status::INVALID_VALUE),
@@ -175,8 +176,8 @@ unsafe fn give_text(to: *mut u8, text: &[u8], room: usize) -> Result<(), i32> {
     Ok(())
 }
 
-/// An attribute (`CUdevice_attribute`) as the accelerator gives it, or as it follows from what it says.
-/// What concerns textures, interprocess sharing and other things that are not supported is 0.
+/// An attribute (`CUdevice_attribute`) from the accelerator, or derived from its values. Attributes
+/// of unsupported features are 0, such as textures and interprocess sharing.
 pub fn attribute(device: &cushim_accel::Device, number: i32, attribute: i32) -> Option<i32> {
     if let Some((_, value)) = device.attributes.iter().find(|(id, _)| *id == attribute) {
         return Some(*value);
@@ -218,8 +219,8 @@ pub fn attribute(device: &cushim_accel::Device, number: i32, attribute: i32) -> 
         83 | 89 => 1,
         85 => number,
         87 => 2,
-        // Managed memory from the host without migration, registered memory at the host's address. Not
-        // 88 and 100, memory that CUDA did not allocate: kernels are kept out of that.
+        // Managed memory from the host without migration, registered memory at the host's address.
+        // Not 88 and 100, memory that CUDA did not allocate: kernels may not access that.
         101 => i32::from(device.host_visible),
         91 => 1,
         90 | 95 | 99 => 1,

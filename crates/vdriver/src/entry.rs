@@ -41,8 +41,8 @@ macro_rules! entry {
             $crate::state::answer(|| {
                 $($before)*
                 $(
-                    // SAFETY: a caller passes for each parameter what its type says: the reference's words, which are
-                    // the declaration's in the language of `argument`.
+                    // SAFETY: a caller passes for each parameter what CUDA's reference says; the
+                    // parameter's type in `argument` states that.
                     let $arg = unsafe { <$type as $crate::argument::Argument>::token($arg) };
                 )*
                 $body
@@ -72,7 +72,7 @@ macro_rules! in_default_stream {
 
 pub(crate) use {entry, in_default_stream, on_stream};
 
-/// What a stream handle means in a function with suffix `_ptsz`.
+/// The stream that a handle means in a function with suffix `_ptsz`.
 pub fn own(stream: abi::Stream) -> abi::Stream {
     if stream.0 == 0 { PER_THREAD } else { stream }
 }

@@ -24,7 +24,7 @@ pub struct Object {
     pub context: Weak<Owner>,
     /// Its last record.
     pub recorded: Mutex<Record>,
-    /// What it has with other processes, and the number of its last record of this one there.
+    /// What it shares with other processes, and the number of this process's last record there.
     shared: Mutex<Option<(Arc<Shared>, u32)>>,
 }
 
@@ -45,7 +45,7 @@ pub enum Record {
 pub struct Point {
     /// The capture's number.
     pub capture: u64,
-    /// The nodes that what comes behind it waits for.
+    /// The nodes that later work waits for.
     pub after: BTreeSet<u32>,
 }
 
@@ -68,14 +68,14 @@ impl Object {
         Arc::new(Object { flags, context, recorded: Mutex::default(), shared })
     }
 
-    /// The last record, if it is another process's.
+    /// The last record, if another process made it.
     pub fn foreign(&self) -> Option<Signal> {
         let shared = lock(&self.shared);
         let (shared, own) = shared.as_ref()?;
         (shared.latest() != *own).then(|| shared.last())
     }
 
-    /// What it has with other processes, from now on.
+    /// Shares it with other processes from now on.
     ///
     /// # Errors
     /// As [`Shared::new`].
@@ -93,7 +93,7 @@ impl Object {
         Ok(shared)
     }
 
-    /// Complete when what was before the last record is; `None` if it was never recorded.
+    /// Complete when the work before the last record is; `None` if it was never recorded.
     pub fn last(&self) -> Option<Signal> {
         if let Some(signal) = self.foreign() {
             return Some(signal);
@@ -112,7 +112,7 @@ impl Object {
         *lock(&self.recorded) = Record::At(signal);
     }
 
-    /// Whether calls on it may go on.
+    /// Whether calls on it may proceed.
     ///
     /// # Errors
     /// As [`Owner::healthy`].

@@ -71,7 +71,7 @@ fn record(event: abi::Event, stream: &Arc<InStream>, external: bool) -> Result<(
     Ok(())
 }
 
-/// Makes what follows in a stream wait for the last record of an event.
+/// Makes later work in a stream wait for the last record of an event.
 fn wait(stream: &Arc<InStream>, event: &Arc<Object>, external: bool) -> Result<(), i32> {
     if external {
         // As above.
@@ -157,7 +157,7 @@ entry! {
             return Err(status::INVALID_VALUE);
         }
         start.healthy()?;
-        // Both are asked before either answers "not ready": a wrong one counts more.
+        // Both are checked before "not ready" is returned: an error of either takes precedence.
         let (begun, ended) = (time(&start), time(&end));
         if let Some(code) = [begun, ended].into_iter().filter_map(Result::err).find(|code| *code != status::NOT_READY) {
             return Err(code);
@@ -171,7 +171,7 @@ entry! {
         context.healthy()?;
         let event = by_handle(hEvent)?;
         capture::refuse_context(&context)?;
-        // Everything in every stream of the context: what the legacy stream would wait for, and more.
+        // Everything in every stream of the context: more than the legacy stream would wait for.
         let tails = context.streams.tails();
         let all = Signal::all(tails, || accelerator().now());
         event.set(all);

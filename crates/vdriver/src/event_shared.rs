@@ -13,20 +13,20 @@ use crate::{host, status};
 use cushim_accel::locks::lock;
 use cushim_accel::{Outcome, Signal, file};
 
-/// What files of events are for.
+/// The purpose in the names of events' files.
 pub const WHAT: &str = "event";
-/// Records that are told apart: an older one is over.
+/// Records that are distinguished: older ones count as complete.
 const SLOTS: u32 = 256;
-/// Looks at the recorder this often, in nanoseconds.
+/// How often the recording process is checked, in nanoseconds.
 const LOOK: i64 = 50_000_000;
 const PAGE: usize = 4096;
 
-/// The page. Zero is a page of an event that was never recorded.
+/// The page. All zeros is an event that was never recorded.
 #[repr(C)]
 struct Page {
     /// The number of the last record.
     latest: AtomicU32,
-    /// The last number of each slot that is over.
+    /// The last completed number of each slot.
     over: [AtomicU32; SLOTS as usize],
     /// The process of the last record of each slot.
     process: [AtomicU32; SLOTS as usize],
@@ -34,7 +34,7 @@ struct Page {
 
 const _: () = assert!(size_of::<Page>() <= PAGE);
 
-/// What an event shares.
+/// The shared part of an event.
 pub struct Shared {
     page: &'static Page,
     /// Its file.
@@ -52,7 +52,7 @@ impl Shared {
         file::create(WHAT, PAGE as u64).and_then(Shared::of).ok_or(status::OUT_OF_MEMORY)
     }
 
-    /// Of a file; `None` of one that is not such a page.
+    /// Maps a file; `None` if it is not such a page.
     pub fn of(file: OwnedFd) -> Option<Arc<Shared>> {
         let known = file::known(file.as_fd())?;
         if known.what != WHAT || known.bytes != PAGE as u64 {
@@ -65,8 +65,8 @@ impl Shared {
         if at == libc::MAP_FAILED {
             return None;
         }
-        // SAFETY: a whole page of a file whose size is sealed, aligned; all bits are values, and it goes with `self`,
-        // which hands no reference on.
+        // SAFETY: an aligned whole page of a file with a sealed size; every bit pattern is a value,
+        // and it lives as long as `self`, which hands out no reference.
         let page = unsafe { &*at.cast::<Page>() };
         Some(Arc::new(Shared { page, file, awaited: Mutex::default() }))
     }
@@ -76,7 +76,7 @@ impl Shared {
         all.get((number % SLOTS) as usize).unwrap_or(&all[0])
     }
 
-    /// A new record, which is over when the signal is complete; its number.
+    /// Starts a new record, which completes with the signal; returns its number.
     pub fn record(self: &Arc<Self>, end: &Signal) -> u32 {
         let number = self.page.latest.load(Ordering::Acquire).wrapping_add(1);
         Self::slot(&self.page.process, number).store(std::process::id(), Ordering::Relaxed);
@@ -101,7 +101,7 @@ impl Shared {
         number == 0 || over.wrapping_sub(number) as i32 >= 0
     }
 
-    /// Complete when the last record is over.
+    /// Complete when the last record is.
     pub fn last(self: &Arc<Self>) -> Signal {
         let number = self.latest();
         if self.is_over(number) {
@@ -148,7 +148,7 @@ impl Drop for Shared {
     }
 }
 
-/// Whether a process has ended, its parent told or not.
+/// Whether a process has ended, even if its parent has not waited for it.
 fn is_gone(process: u32) -> bool {
     let Ok(text) = std::fs::read_to_string(format!("/proc/{process}/stat")) else { return true };
     let state = text.rsplit_once(')').and_then(|(_, rest)| rest.trim_start().chars().next());

@@ -21,11 +21,11 @@ pub static FUNCTIONS: Handles<Function> = Handles::new();
 
 /// A kernel in a context.
 pub struct Function {
-    /// Its name, where the program may point to.
+    /// Its name, to which the program may keep pointers.
     pub name: CString,
-    /// What it is a part of.
+    /// Its module.
     pub module: Weak<Loaded>,
-    /// Where it runs.
+    /// Its context.
     pub context: Weak<Ctx>,
     /// The number of the device.
     pub device: usize,
@@ -33,20 +33,20 @@ pub struct Function {
     pub code: Arc<dyn Code>,
     /// Its number in the code.
     pub index: usize,
-    /// What it is.
+    /// The kernel's properties.
     pub kernel: Kernel,
-    /// What was set.
+    /// Its settings.
     pub settings: Arc<Settings>,
     /// Shape and parameters as calls before CUDA 4 set them.
     pub prepared: Mutex<Prepared>,
 }
 
-/// What `cuFuncSetAttribute` sets.
+/// The settings of `cuFuncSetAttribute`.
 #[derive(Debug)]
 pub struct Settings {
-    /// Most dynamic shared memory, bytes; negative where nobody set it.
+    /// Most dynamic shared memory, bytes; negative where it was not set.
     pub dynamic: AtomicI32,
-    /// Preferred share of shared memory in percent; -1 the driver's choice.
+    /// Preferred share of shared memory in percent; -1: the driver's choice.
     pub carveout: AtomicI32,
     /// Attributes 10 to 15, which concern clusters.
     pub cluster: [AtomicI32; 6],
@@ -62,14 +62,14 @@ impl Default for Settings {
     }
 }
 
-/// What the next launch of a function takes, where calls before CUDA 4 set it.
+/// The shape and parameters of a function's next launch, as set by calls from before CUDA 4.
 #[derive(Debug)]
 pub struct Prepared {
     /// Threads of a block in x, y, z.
     pub block: [u32; 3],
     /// Dynamic shared memory, bytes.
     pub shared: u32,
-    /// Its parameters, as they lie in the launch's buffer.
+    /// Its parameters, laid out as in the launch's buffer.
     pub params: Vec<u8>,
 }
 
@@ -163,8 +163,8 @@ pub fn set_attribute(
             settings.dynamic.store(value, Ordering::Relaxed);
         }
         9 if (-1..=100).contains(&value) => settings.carveout.store(value, Ordering::Relaxed),
-        // Attribute 10, whether a cluster size must be given, is the kernel's own.
-        // Cluster sizes; whether one may be larger than all devices have; the policy (measured).
+        // Attribute 10, whether a cluster size must be given, cannot be set. Cluster sizes; whether
+        // non-portable sizes are allowed; the policy (measured).
         11..=13 if kernel.required_cluster.is_some() => return Err(status::INVALID_VALUE),
         11..=15 if number == 14 || value >= 0 && (number < 15 || value <= 2) => {
             let slot = usize::try_from(number - 10).ok().and_then(|n| settings.cluster.get(n));

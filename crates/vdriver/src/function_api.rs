@@ -40,7 +40,7 @@ entry! {
         set_attribute(&function.kernel, &function.settings, function.device, attrib, value)
     }
 
-    // Preferences of hardware that no accelerator here has.
+    // Preferences for hardware that no accelerator here has.
     fn cuFuncSetCacheConfig (hfunc: Func, config: i32) {
         of(hfunc)?;
         if (0..=3).contains(&config) { Ok(()) } else { Err(status::INVALID_VALUE) }
@@ -59,7 +59,7 @@ entry! {
 
     fn cuFuncGetName (name: Out<Str>, hfunc: Func) {
         let function = of(hfunc)?;
-        // There as long as the module is loaded.
+        // It stays as long as the module is loaded.
         give(name, Str(function.name.as_ptr().expose_provenance()))
     }
 

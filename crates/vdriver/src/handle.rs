@@ -23,7 +23,7 @@ impl<T> Handles<T> {
     }
 
     fn shard(&self, handle: usize) -> Option<&RwLock<HashMap<usize, Arc<T>, Mix>>> {
-        // Addresses of allocations: the low bits say little.
+        // Handles are addresses of allocations: their low bits vary little.
         self.shards.get((handle >> 5 ^ handle >> 9) % SHARDS)
     }
 
@@ -42,7 +42,7 @@ impl<T> Handles<T> {
         read(self.shard(handle)?).get(&handle).cloned()
     }
 
-    /// All objects that have one.
+    /// All objects that have a handle.
     pub fn all(&self) -> Vec<Arc<T>> {
         self.shards
             .iter()
@@ -50,7 +50,7 @@ impl<T> Handles<T> {
             .collect()
     }
 
-    /// Takes the handle back.
+    /// Invalidates the handle.
     pub fn remove(&self, handle: usize) -> Option<Arc<T>> {
         write(self.shard(handle)?).remove(&handle)
     }

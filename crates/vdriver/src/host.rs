@@ -14,7 +14,7 @@ thread_local! {
     static REFUSING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Calls a function of the program that may not call CUDA.
+/// Calls a function of the program that must not call CUDA.
 pub fn refusing(function: impl FnOnce()) {
     REFUSING.set(true);
     function();
@@ -32,12 +32,12 @@ pub fn is_refusing() -> bool {
 pub struct Function {
     /// Its address; never null.
     pub function: usize,
-    /// What it is given.
+    /// Its argument.
     pub data: usize,
 }
 
 impl Function {
-    /// Calls it, on a thread where it may not call CUDA.
+    /// Calls it; it must not call CUDA.
     pub fn call(self) {
         // SAFETY: the program says that this is such a function.
         let function =
@@ -57,7 +57,7 @@ struct Pool {
 static POOL: Mutex<Pool> = Mutex::new(Pool { jobs: VecDeque::new(), idle: 0 });
 static CHANGED: Condvar = Condvar::new();
 
-/// Runs a function soon, on a thread that is not this one.
+/// Runs a function soon, on another thread.
 pub fn run(job: impl FnOnce() + Send + 'static) {
     let mut pool = lock(&POOL);
     pool.jobs.push_back(Box::new(job));
@@ -67,7 +67,7 @@ pub fn run(job: impl FnOnce() + Send + 'static) {
     }
     drop(pool);
     if !spawn("cuda-host", work) {
-        // No thread could be started: this one does it.
+        // No thread could be started: this one runs it.
         let job = lock(&POOL).jobs.pop_back();
         if let Some(job) = job {
             job();

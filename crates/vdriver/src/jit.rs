@@ -17,10 +17,10 @@ const ERROR_BUFFER: i32 = 5;
 const ERROR_SIZE: i32 = 6;
 const OPTIMIZATION_LEVEL: i32 = 7;
 const GENERATE_DEBUG_INFO: i32 = 11;
-/// More than there are of them.
+/// More than there are options.
 const MOST: u32 = 1024;
 
-/// A buffer of the program: its address, its bytes, where the number of bytes used goes.
+/// A buffer of the program: its address, its size, the place for the number of bytes used.
 #[derive(Clone, Copy, Debug, Default)]
 struct Buffer {
     at: usize,
@@ -28,12 +28,12 @@ struct Buffer {
     used: usize,
 }
 
-/// What was asked for.
+/// The options of a call.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
     info: Buffer,
     error: Buffer,
-    /// Products and sums stay apart: level 0, or for a debugger.
+    /// Products and sums are not fused: level 0, or for a debugger.
     plain: bool,
 }
 
@@ -43,14 +43,14 @@ impl Options {
         Options::default()
     }
 
-    /// Those of a call: ids, and as many values, some of which are answered there. Nothing is compiled
-    /// yet, so the time it took is 0 and the logs are empty.
+    /// Reads those of a call: ids, and as many values, some of which are outputs. Nothing is
+    /// compiled yet, so the time is 0 and the logs are empty.
     ///
     /// # Errors
     /// CUDA_ERROR_INVALID_VALUE.
     ///
     /// # Safety
-    /// Both arrays are null or hold `count` of them; buffers among the values have the size that is said,
+    /// Both arrays are null or hold `count` entries; buffers among the values have the stated size
     /// as long as these options are used.
     pub unsafe fn read(count: u32, ids: Ptr, values: Ptr) -> Result<Options, i32> {
         let mut options = Options::default();
@@ -75,8 +75,7 @@ impl Options {
                 }
                 OPTIMIZATION_LEVEL => options.plain |= value & 0xffff_ffff == 0,
                 GENERATE_DEBUG_INFO => options.plain |= value & 0xffff_ffff != 0,
-                // A float in the place of the pointer.
-                // SAFETY: the caller's place.
+                // A float in place of the pointer. SAFETY: the caller's place.
                 WALL_TIME => unsafe { pointer::<f32>(Ptr(place)).write_unaligned(0.0) },
                 ..0 => return Err(status::INVALID_VALUE),
                 _ => {}
@@ -92,7 +91,7 @@ impl Options {
         !self.plain
     }
 
-    /// Writes a reason for the program; whether it wanted one.
+    /// Writes a reason for the program; returns whether it wanted one.
     pub fn error(&self, why: &str) -> bool {
         self.error.write(why)
     }

@@ -22,10 +22,10 @@ pub static KERNELS: Handles<Kernel> = Handles::new();
 
 /// A kernel of a library.
 pub struct Kernel {
-    /// Its name, where the program may point to.
+    /// Its name, to which the program may keep pointers.
     pub name: CString,
     library: Weak<Library>,
-    /// Its functions, by the number of the context: a launch asks here.
+    /// Its functions, by the number of the context; launches use this.
     functions: RwLock<Vec<(u64, Weak<Function>)>>,
 }
 
@@ -84,7 +84,7 @@ impl Kernel {
         }
     }
 
-    /// Its function wherever: for what is the same everywhere.
+    /// Its function in any context, for properties that are the same in all.
     fn anywhere(&self) -> Result<Arc<Function>, i32> {
         self.library()?.any_module()?.function(&self.name).ok_or(status::NOT_FOUND)
     }
@@ -120,7 +120,7 @@ entry! {
 
     fn cuKernelGetName (name: Out<Str>, hfunc: Func) {
         let kernel = of(hfunc)?;
-        // There as long as the library is loaded.
+        // It stays as long as the library is loaded.
         give(name, Str(kernel.name.as_ptr().expose_provenance()))
     }
 

@@ -46,7 +46,7 @@ use cushim_abi::types::*;
 use cushim_vbase::Slot;
 use cushim_vbase::api::COUNT;
 
-/// What libvcuda.so has in programs: unit tests call none of it.
+/// A symbol of libvcuda.so: unit tests do not use it.
 #[cfg(test)]
 #[unsafe(no_mangle)]
 #[allow(non_upper_case_globals)]
@@ -92,13 +92,13 @@ macro_rules! slot {
 
 macro_rules! table {
     ($([$($name:ident)+] $args:tt -> $ret:tt;)*) => {
-        /// What [`implemented`] leaves out.
+        /// The functions missing in [`implemented`].
         mod unsupported {
             use super::*;
             $($(unsupported!($name $args $ret);)+)*
         }
 
-        /// What is answered where there is no driver.
+        /// The functions that are used where there is no driver.
         mod absent {
             use super::*;
             $($(absent!($name $args $ret);)+)*
@@ -112,17 +112,17 @@ macro_rules! table {
 
 cushim_abi::all_driver_functions!(table);
 
-/// Our function with this number, one that says "not supported" among them.
+/// Our function with this number, possibly one that returns "not supported".
 pub fn function(index: usize) -> Option<*const ()> {
     OURS.get(index).map(|slot| slot.0)
 }
 
-/// The function that says that this one is not supported.
+/// The function that returns "not supported" instead of this one.
 pub fn unsupported(index: usize) -> Option<*const ()> {
     UNSUPPORTED.get(index).map(|slot| slot.0)
 }
 
-/// The function that says that there is no driver.
+/// The function that returns "no driver" instead of this one.
 pub fn absent(index: usize) -> Option<*const ()> {
     ABSENT.get(index).map(|slot| slot.0)
 }
@@ -132,7 +132,7 @@ pub fn is_implemented(index: usize) -> bool {
     function(index) != unsupported(index)
 }
 
-/// What a function answers where no driver is: CUDA_ERROR_NO_DEVICE.
+/// The result of a function without a driver: CUDA_ERROR_NO_DEVICE.
 trait NoDriver {
     fn no_driver() -> Self;
 }

@@ -34,12 +34,12 @@ pub struct Library {
     own: Weak<Library>,
     source: Source<'static>,
     kernels: Mutex<HashMap<CString, Arc<Kernel>>>,
-    /// By the number of the context. What could not be loaded stays so.
+    /// By the number of the context. A failure to load is kept.
     modules: Mutex<HashMap<u64, Result<Arc<Loaded>, i32>>>,
-    /// The code that was loaded first, if it has managed variables: they are one for all contexts, and where the
-    /// program was told that they are as long as the library is there.
+    /// The code that was loaded first, if it has managed variables: all contexts share them, and
+    /// their addresses stay valid as long as the library.
     managed: Mutex<Option<Arc<dyn Code>>>,
-    /// Of kernels, by name and device.
+    /// Settings of kernels, by name and device.
     settings: Mutex<HashMap<(CString, usize), Arc<Settings>>>,
 }
 
@@ -89,7 +89,7 @@ impl Library {
         }
     }
 
-    /// What was set for a kernel on a device.
+    /// The settings of a kernel on a device.
     pub fn settings(&self, name: &CStr, device: usize) -> Arc<Settings> {
         lock(&self.settings).entry((name.to_owned(), device)).or_default().clone()
     }
@@ -120,7 +120,7 @@ impl Library {
     }
 }
 
-/// A context has ended: modules there are no more.
+/// A context has ended: its modules are gone.
 pub fn end(context: u64) {
     for library in LIBRARIES.all() {
         lock(&library.modules).remove(&context);
@@ -143,11 +143,11 @@ unsafe fn preserved(count: u32, ids: Ptr, values: Ptr) -> Result<bool, i32> {
         // SAFETY: the caller's arrays.
         let id = unsafe { take::<i32>(Ptr(ids.0.wrapping_add(n * 4))) }?;
         match id {
-            // The table of universal functions and data: nothing here calls the host's.
+            // The table of universal functions and data: not used here.
             0 => {}
             PRESERVED => {
                 let place = Ptr(values.0.wrapping_add(n * size_of::<usize>()));
-                // SAFETY: the caller's array, which need not be there for other options.
+                // SAFETY: the caller's array, which may be null with other options only.
                 found = values.0 != 0 && unsafe { take::<usize>(place) }? != 0;
             }
             _ => return Err(status::INVALID_VALUE),
@@ -260,7 +260,7 @@ entry! {
     }
 
     fn cuLibraryGetUnifiedFunction (fptr: Out<Ptr>, library: Module, symbol: Str) {
-        // Functions that run on both sides: for processors that share their instructions.
+        // Functions for both host and device: only for processors that share an instruction set.
         of(library)?;
         symbol.read()?;
         let _ = (fptr, accelerator());

@@ -12,13 +12,14 @@ const PRINTF: i32 = 1;
 const HEAP: i32 = 2;
 const PENDING: i32 = 4;
 const FETCH: i32 = 5;
-/// Bytes of L2 that stay: of the CPU's caches none do.
+/// Bytes of L2 for persisting accesses: CPU caches have none.
 const PERSISTING: i32 = 6;
 /// Bytes of shared memory of a block; whether graphics share the context.
 const SHARED: i32 = 7;
 const GRAPHICS: i32 = 8;
 
-/// No limit of devices since compute capability 9.0: depth of synchronisation, shared memory beside graphics.
+/// Limits that devices since compute capability 9.0 lack: depth of synchronisation, shared memory
+/// beside graphics.
 const UNSUPPORTED: [i32; 2] = [3, 9];
 
 /// `value` as a multiple of `grain` between two bounds.
@@ -46,11 +47,11 @@ pub fn get(context: &Context, limit: i32) -> Result<usize, i32> {
     }
 }
 
-/// Sets a limit, to what the device makes of the value.
+/// Sets a limit, to the value rounded as the device does.
 ///
 /// # Errors
 /// As [`get`]; CUDA_ERROR_INVALID_VALUE for too much, or once kernels have used their heap;
-/// CUDA_ERROR_NOT_PERMITTED for one that is only read.
+/// CUDA_ERROR_NOT_PERMITTED for a read-only one.
 pub fn set(context: &Context, limit: i32, value: usize) -> Result<(), i32> {
     let value = match limit {
         STACK if value <= 256 << 10 => value.next_multiple_of(16),

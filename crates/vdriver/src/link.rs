@@ -37,7 +37,7 @@ struct Link {
 #[derive(Default)]
 struct State {
     parts: Vec<Vec<u8>>,
-    /// The program has its address until the link is destroyed.
+    /// The program may use its address until the link is destroyed.
     image: Option<Vec<u8>>,
 }
 
@@ -57,7 +57,7 @@ impl Link {
         let source = Source::owned(bytes);
         let parts = match choose(&source, &target) {
             Ok(chosen) => chosen.parts,
-            // Functions whose machine code is in a library are named in the error at the end.
+            // Functions that are machine code in a library are named in the final error.
             Err(_) if kind == LIBRARY => Vec::new(),
             Err(error) => {
                 let why = error.to_string();
@@ -111,8 +111,8 @@ entry! {
         if stateOut.is_null() {
             return Err(status::INVALID_VALUE);
         }
-        // Buffers for logs stay until the link ends: the program's word.
-        // SAFETY: as many options as the call says.
+        // The program keeps buffers for logs until the link ends. SAFETY: as many options as the
+        // call says.
         let options = unsafe { Options::read(numOptions, options, optionValues)? };
         let link = Arc::new(Link { options, state: Mutex::default() });
         LINKS.add(link.clone());

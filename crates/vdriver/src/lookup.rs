@@ -26,7 +26,7 @@ const FOUND: i32 = 0;
 const NO_SUCH_NAME: i32 = 1;
 const TOO_OLD: i32 = 2;
 
-/// From which CUDA on there are functions for per-thread default streams.
+/// The first CUDA version with functions for per-thread default streams.
 const OWN_STREAMS_SINCE: i32 = 7000;
 
 /// A form of a function: the CUDA that it came with, its number, and that of its twin for per-thread default streams.
@@ -73,11 +73,11 @@ fn forms() -> &'static HashMap<&'static str, Vec<Form>> {
     })
 }
 
-/// The number of the function that a program of CUDA `version` means by a name, and how it was found. The
-/// name of a form is no name (measured).
+/// The number of the function that a program of CUDA `version` means by a name, and how it was
+/// found. Suffixed names of forms are not found (measured).
 fn lookup(name: &str, version: i32, per_thread: bool) -> (Option<usize>, i32) {
     let Some(forms) = forms().get(name) else { return (None, NO_SUCH_NAME) };
-    // A negative version is a late one (H200).
+    // A negative version counts as the latest (H200).
     let version = if version < 0 { i32::MAX } else { version };
     if per_thread && version < OWN_STREAMS_SINCE && forms.iter().any(|form| form.own.is_some()) {
         return (None, TOO_OLD);
@@ -88,7 +88,7 @@ fn lookup(name: &str, version: i32, per_thread: bool) -> (Option<usize>, i32) {
     }
 }
 
-/// What both forms of cuGetProcAddress answer.
+/// The result of both forms of cuGetProcAddress.
 fn find(
     symbol: Text,
     to: Place<Ptr>,
@@ -120,7 +120,7 @@ fn name(error: i32) -> Option<Str> {
     names.get(&error).map(|name| Str(name.as_ptr().expose_provenance()))
 }
 
-/// Gives a text; nothing of the kind, and null, for a number that is no error (measured).
+/// Returns a text; for an unknown error number, CUDA_ERROR_INVALID_VALUE and null (measured).
 fn tell(to: Place<Str>, found: Option<Str>) -> Result<(), i32> {
     give(to, found.unwrap_or(Str(0)))?;
     found.map(drop).ok_or(status::INVALID_VALUE)
@@ -146,7 +146,7 @@ entry! {
         tell(pStr, known.map(|text| Str(text.as_ptr().expose_provenance())))
     }
 
-    // No profiler listens here: a range begins and ends.
+    // No profiler is attached here: nothing to do.
     fn cuProfilerStart cuProfilerStop () {
         super::state::check()
     }

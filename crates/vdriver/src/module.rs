@@ -24,30 +24,32 @@ use cushim_vbase::code::{self, Source, Target, choose};
 /// Modules by handle.
 pub static MODULES: Handles<Loaded> = Handles::new();
 
-/// Who keeps something of modules beside their functions and variables.
+/// Called for modules that are unloaded, to drop further state.
 static TOLD: OnceLock<fn(&Loaded)> = OnceLock::new();
 
-/// Has `told` called with every module that goes from now on; the first one stays.
+/// Has `told` called with every module that is unloaded from now on; only the first registration
+/// counts.
 pub fn tell_when_gone(told: fn(&Loaded)) {
     let _ = TOLD.set(told);
 }
 
 /// Code in a context.
 pub struct Loaded {
-    /// Where it was loaded.
+    /// Its context.
     pub context: Weak<Ctx>,
     /// The number of that context, which outlives it.
     pub context_id: u64,
     /// The code.
     pub code: Arc<dyn Code>,
     kernels: HashMap<CString, usize>,
-    /// The first of each name.
+    /// The index of the first variable of each name.
     variables: HashMap<String, usize>,
     functions: Vec<OnceLock<Arc<Function>>>,
 }
 
 impl Loaded {
-    /// Code as a module of a context, with a handle. `settings` gives those of each kernel by its name.
+    /// Code as a module of a context, with a handle. `settings` returns those of each kernel by its
+    /// name.
     pub fn create(
         context: &Arc<Ctx>,
         code: Arc<dyn Code>,
@@ -103,7 +105,7 @@ impl Loaded {
         self.code.variables().get(index)
     }
 
-    /// Makes variables known to copies and questions about pointers; managed ones belong to several modules.
+    /// Makes variables known to copies and pointer queries; managed ones belong to several modules.
     fn adopt(&self, context: &Arc<Ctx>, which: impl Fn(&Variable) -> bool) {
         let visible = |variable: &&Variable| variable.bytes > 0 && !variable.reference;
         for variable in self.code.variables().iter().filter(visible) {
@@ -114,7 +116,7 @@ impl Loaded {
         }
     }
 
-    /// Takes its handle and those of its functions back, when what is under way in its context has ended.
+    /// Invalidates its handle and those of its functions, after the work in its context has ended.
     pub fn forget(self: &Arc<Self>) {
         if MODULES.remove(handle(self)).is_none() {
             return;
@@ -142,7 +144,7 @@ impl Loaded {
     }
 }
 
-/// A context has ended: so have its modules.
+/// A context has ended: ends its modules.
 pub fn end(context: &Ctx) {
     for module in MODULES.all() {
         if module.context_id == context.id {
@@ -151,7 +153,7 @@ pub fn end(context: &Ctx) {
     }
 }
 
-/// The code that a device gets of an image; `managed` as in [`Image`].
+/// Loads the code of an image for a device; `managed` as in [`Image`].
 ///
 /// # Errors
 /// CUDA_ERROR_NO_BINARY_FOR_GPU, _INVALID_IMAGE, _INVALID_PTX, with the reason in the log of `options`, else
@@ -173,7 +175,7 @@ pub fn load(
         Ok(chosen) => chosen,
         Err(error) => return fail(&error.to_string(), error.status()),
     };
-    // The oldest target; the driver of an H200 still takes PTX for it.
+    // sm_10 is the oldest target; the driver of an H200 still accepts PTX for it.
     if let cushim_image::Arch::Sm(number @ ..10, _) = chosen.arch {
         let why = format!("PTX for sm_{number}: expected sm_10 or later");
         return fail(&why, status::INVALID_PTX);
@@ -242,7 +244,7 @@ pub fn file(name: &Text) -> Result<Source<'static>, i32> {
     std::fs::read(path).map(Source::owned).map_err(|_| status::FILE_NOT_FOUND)
 }
 
-/// Where a variable lies and how large it is; both places may be null, not both at once.
+/// Returns address and size of a variable; one of the places may be null.
 ///
 /// # Errors
 /// CUDA_ERROR_NOT_FOUND, CUDA_ERROR_INVALID_VALUE.
@@ -271,7 +273,8 @@ pub unsafe fn give_all(to: Ptr, room: u32, handles: impl Iterator<Item = usize>)
     }
 }
 
-/// The current context, for a function that looks at its module first: without a context no module is none (H200).
+/// Checks the current context, for a function that checks its module first: without a context, a
+/// null module is CUDA_ERROR_INVALID_HANDLE (H200).
 fn current_for(module: Module) -> Result<(), i32> {
     match context::current() {
         Err(status::INVALID_CONTEXT) if module.0 == 0 => Err(status::INVALID_HANDLE),

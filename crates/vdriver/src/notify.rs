@@ -14,7 +14,7 @@ use crate::handle::Handles;
 use crate::state::give;
 use crate::status;
 
-/// Somebody who wants to hear: the device, and what would be called.
+/// A listener: its device and callback.
 struct Listener {
     device: i32,
     _callback: usize,

@@ -21,15 +21,15 @@ const FLAGS: u32 = 1;
 const WARP: u32 = 32;
 const REGISTERS_OF_WARP: u32 = 256;
 
-/// What a multiprocessor has, by `CUdevice_attribute`.
+/// The resources of a multiprocessor, by `CUdevice_attribute`.
 struct Processor {
     threads: u32,
     blocks: u32,
     shared: u32,
     registers: u32,
-    /// Shared memory that each block costs beside its own.
+    /// Shared memory that the system reserves per block.
     reserved: u32,
-    /// Shared memory of a block, at most.
+    /// The most shared memory of a block.
     most_shared: u32,
     count: u32,
 }
@@ -53,12 +53,12 @@ impl Processor {
     }
 }
 
-/// How many blocks of so many threads, with so much dynamic shared memory, a multiprocessor holds.
+/// How many blocks with these threads and this dynamic shared memory a multiprocessor holds.
 pub fn blocks(function: &Function, threads: u32, dynamic: u32) -> u32 {
     of_kernel(&function.kernel, function.device, threads, dynamic)
 }
 
-/// As [`blocks`], of a kernel for a device.
+/// As [`blocks`], for a kernel on a device.
 pub fn of_kernel(kernel: &Kernel, device: usize, threads: u32, dynamic: u32) -> u32 {
     let has = Processor::of(device);
     let shared = kernel.static_shared.saturating_add(dynamic);
@@ -90,8 +90,8 @@ fn active(to: Place<i32>, func: Func, block: i32, dynamic: usize, flags: u32) ->
     give(to, found as i32)
 }
 
-/// The block size with which most threads are there at a time, the largest of equals, and as many blocks as
-/// fill the device.
+/// The block size with the most resident threads, the largest of equals, and the number of blocks
+/// that fill the device.
 fn potential(
     grid: Place<i32>,
     block: Place<i32>,
@@ -122,7 +122,7 @@ fn potential(
         0 => function.kernel.max_threads,
         limit => function.kernel.max_threads.min(limit as u32),
     };
-    // Whole warps, and the limit itself where it is none.
+    // Whole warps, and the limit itself where it is no multiple of a warp.
     let first = most.next_multiple_of(WARP);
     let sizes = (1..=first / WARP).rev().map(|warps| (warps * WARP).min(most));
     let mut best = (0, 0, 0);
@@ -171,7 +171,7 @@ entry! {
         let function = of(func)?;
         // SAFETY: null, or a configuration with as many attributes as it says.
         let (_, together) = unsafe { clusters(&function, config)? };
-        // The blocks of a cluster run by turns, so the size of a multiprocessor is no bound.
+        // The blocks of a cluster run in turns, so a multiprocessor's size is no limit.
         let most = if together > 0 { cluster::most(&function.settings) } else { 0 };
         give(clusterSize, most as i32)
     }

@@ -18,20 +18,21 @@ use cushim_vbase::code;
 
 static MAKE: OnceLock<Make> = OnceLock::new();
 static ACCELERATOR: OnceLock<Box<dyn Accelerator>> = OnceLock::new();
-/// A byte on a page that the kernel wipes in a child process; 1 where the driver is initialised.
+/// A byte on a page that the kernel zeroes in a child process; 1 where the driver is initialised.
 static ALIVE: AtomicPtr<AtomicU8> = AtomicPtr::new(std::ptr::null_mut());
 static EXITED: AtomicBool = AtomicBool::new(false);
 static START: Mutex<()> = Mutex::new(());
 
-/// Makes the accelerator below.
+/// Makes the accelerator that the driver uses.
 pub type Make = fn() -> Box<dyn Accelerator>;
 
-/// Has the driver stand on what `make` makes, at the first use; the first one stays.
+/// Sets the function that makes the driver's accelerator at the first use; only the first call
+/// counts.
 pub fn stand_on(make: Make) {
     let _ = MAKE.set(make);
 }
 
-/// The accelerator below.
+/// The accelerator that the driver uses.
 pub fn accelerator() -> &'static dyn Accelerator {
     &**ACCELERATOR.get_or_init(|| {
         let made: Box<dyn Accelerator> =
@@ -43,7 +44,8 @@ pub fn accelerator() -> &'static dyn Accelerator {
     })
 }
 
-/// What the accelerator offers to have memory in common with other processes; `name` is who asks.
+/// The accelerator's interface for memory shared with other processes; `name` is the calling
+/// function.
 ///
 /// # Errors
 /// CUDA_ERROR_NOT_SUPPORTED where it does not.
@@ -54,7 +56,7 @@ pub fn sharing(name: &'static str) -> Result<&'static dyn Sharing, i32> {
     })
 }
 
-/// Whether a call may go on.
+/// Whether a call may proceed.
 ///
 /// # Errors
 /// CUDA_ERROR_NOT_INITIALIZED before `cuInit` and in a forked child, CUDA_ERROR_DEINITIALIZED after exit,
@@ -73,10 +75,10 @@ pub fn check() -> Result<(), i32> {
     }
 }
 
-/// Whether a call may go on that needs nothing initialised.
+/// Whether a call may proceed that needs no initialisation.
 ///
 /// # Errors
-/// CUDA_ERROR_DEINITIALIZED after exit (measured: names of errors are not to be had either).
+/// CUDA_ERROR_DEINITIALIZED after exit (measured: names of errors are not available either).
 pub fn not_over() -> Result<(), i32> {
     if EXITED.load(Ordering::Relaxed) { Err(status::DEINITIALIZED) } else { Ok(()) }
 }
@@ -105,9 +107,9 @@ pub fn start() -> Result<(), i32> {
     Ok(())
 }
 
-/// A panic in this library is said in one line of ours: the program's stderr is its own. The hook is of the copy of
-/// the standard library that the shared library carries, so a program in Rust keeps its own; what a test of this crate
-/// panics of is shown as ever.
+/// Reports a panic in this library in one line. The hook belongs to the shared library's copy of
+/// the standard library, so a program in Rust keeps its own; panics of this crate's tests are shown
+/// as usual.
 fn stay_quiet() {
     if cfg!(test) {
         return;
@@ -150,8 +152,7 @@ fn page() -> Option<&'static AtomicU8> {
     }
 }
 
-/// What an entry point answers: 0, or the code of what went wrong. No panic of ours crosses into the
-/// program.
+/// The result of an entry point: 0, or an error code. No panic crosses into the program.
 #[inline]
 pub fn answer(body: impl FnOnce() -> Result<(), i32>) -> i32 {
     match catch_unwind(AssertUnwindSafe(body)) {
@@ -215,7 +216,7 @@ pub unsafe fn take<T>(from: Ptr) -> Result<T, i32> {
 /// `from` is null or holds as many `T`, for which every bit pattern is a value.
 ///
 /// # Errors
-/// CUDA_ERROR_INVALID_VALUE for null, unless none is asked for; CUDA_ERROR_OUT_OF_MEMORY.
+/// CUDA_ERROR_INVALID_VALUE for null, unless `count` is 0; CUDA_ERROR_OUT_OF_MEMORY.
 pub unsafe fn take_all<T>(from: Ptr, count: usize) -> Result<Vec<T>, i32> {
     let from = pointer::<T>(from);
     if count > 0 && from.is_null() {

@@ -54,7 +54,7 @@ pub const GRAPH_EXEC_UPDATE_FAILURE: i32 = 910;
 pub const INVALID_CLUSTER_SIZE: i32 = 912;
 pub const UNKNOWN: i32 = 999;
 
-/// What a call answers that failed at once.
+/// The result of a call that failed at once.
 pub fn of(failure: &Failure) -> i32 {
     match failure {
         Failure::OutOfMemory => OUT_OF_MEMORY,
@@ -71,7 +71,7 @@ pub fn of(failure: &Failure) -> i32 {
     }
 }
 
-/// What a context answers ever after, when work in it has failed.
+/// The result of every later call in a context in which work has failed.
 pub fn sticky(failure: &Failure) -> i32 {
     match failure {
         Failure::InvalidAddress(_) => ILLEGAL_ADDRESS,

@@ -10,19 +10,19 @@ use super::entry::entry;
 use super::state::{accelerator, take_all};
 use super::status;
 
-/// What the object is aligned to.
+/// The alignment of the object.
 const ALIGNED: usize = 64;
 /// The largest stride, and what strides are multiples of, in bytes.
 const STRIDES: (u64, u64) = (1 << 40, 16);
-/// Bytes of elements by `CUtensorMapDataType`; of packed types as many as CUDA counts.
+/// Bytes of elements by `CUtensorMapDataType`; for packed types as CUDA counts them.
 const BYTES: [u64; 16] = [1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4, 1, 1, 1];
 
-/// The types that have a NaN: `CUtensorMapDataType` of numbers that are no integers.
+/// The types with NaNs: the floating-point `CUtensorMapDataType`.
 const FLOATS: std::ops::RangeInclusive<i32> = 6..=12;
-/// How far corners of the box of pixels may be from the tensor's, by how many axes have one.
+/// How far corners of the pixel box may be from the tensor's, by the number of axes with a corner.
 const CORNERS: [i32; 4] = [0, 1 << 15, 1 << 7, 1 << 4];
 
-/// Whether CUDA takes it.
+/// Whether CUDA accepts it.
 fn is_valid(tensor: &Tensor) -> bool {
     let Some(bytes) = usize::try_from(tensor.data_type).ok().and_then(|n| BYTES.get(n)) else {
         return false;
@@ -56,7 +56,7 @@ fn is_valid(tensor: &Tensor) -> bool {
         && are_corners(tensor)
 }
 
-/// Whether the box of pixels is one.
+/// Whether the pixel box is valid.
 fn are_corners(tensor: &Tensor) -> bool {
     let Some([lower, upper]) = &tensor.columns else { return true };
     let far = CORNERS.get(lower.len()).copied().unwrap_or(0);
@@ -132,7 +132,7 @@ entry! {
     }
 }
 
-/// What a failure to make an object is to the program.
+/// The program's error for a failure to make an object.
 fn refused(failure: &Failure) -> i32 {
     if let Failure::NotSupported(what) = failure {
         let backend = cushim_vbase::backend::name();

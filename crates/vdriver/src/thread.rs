@@ -9,18 +9,20 @@ use std::cell::Cell;
 use std::sync::OnceLock;
 use std::thread::LocalKey;
 
-/// What is kept, and the key whose destructor frees it.
+/// A type of per-thread data, and the key whose destructor frees it.
 ///
 /// # Safety
 /// Both are this type's own, and nothing but this module uses them.
 pub unsafe trait Kept: Default + 'static {
-    /// Where a thread finds its place. Without a destructor, so that it can be read as long as the thread runs.
+    /// The thread's pointer to its data. It has no destructor, so that it can be read as long as
+    /// the thread runs.
     fn place() -> &'static LocalKey<Cell<*const Place<Self>>>;
-    /// The key whose values the places are; `None` inside where the process has no keys left: then they stay for ever.
+    /// The key that holds these pointers; `None` inside where the process has no keys left: then
+    /// they are never freed.
     fn key() -> &'static OnceLock<Option<libc::pthread_key_t>>;
 }
 
-/// A thread's place.
+/// A thread's data.
 #[derive(Default)]
 pub struct Place<T> {
     kept: T,
@@ -31,7 +33,7 @@ pub struct Place<T> {
 /// glibc's rounds of the destructors of keys (`PTHREAD_DESTRUCTOR_ITERATIONS`, limits.h).
 const ROUNDS: u32 = 4;
 
-/// Gives what is kept for the calling thread.
+/// Calls `ask` with the calling thread's data.
 #[inline]
 pub fn with<T: Kept, R>(ask: impl FnOnce(&T) -> R) -> R {
     let place = T::place().get();
@@ -45,7 +47,8 @@ fn make<T: Kept>() -> *const Place<T> {
     let place = Box::into_raw(Box::<Place<T>>::default());
     T::place().set(place);
     if let Some(key) = key::<T>() {
-        // SAFETY: a key that is never deleted. Where there is no memory for its value, the place stays for ever.
+        // SAFETY: a key that is never deleted. Where there is no memory for its value, the data is
+        // never freed.
         unsafe { libc::pthread_setspecific(key, place.cast()) };
     }
     place
@@ -74,7 +77,7 @@ unsafe extern "C" fn ended<T: Kept>(place: *mut libc::c_void) {
         return;
     }
     T::place().set(std::ptr::null());
-    // SAFETY: made by a Box, and nowhere any more.
+    // SAFETY: made by a Box, and no longer referenced.
     drop(unsafe { Box::from_raw(place) });
 }
 
@@ -105,7 +108,7 @@ mod tests {
         }
     }
 
-    /// What the destructors of a thread found at their time.
+    /// What the destructors of a thread found.
     static FOUND: AtomicUsize = AtomicUsize::new(0);
 
     fn look() {
@@ -135,7 +138,7 @@ mod tests {
         assert_eq!(unsafe { libc::pthread_key_create(&raw mut key, Some(gone)) }, 0);
         let own = thing.clone();
         let thread = std::thread::spawn(move || {
-            // Made before the place, so that it goes after a place that were an object of the thread.
+            // Made before the data, so that it would be destroyed after thread-local data.
             OBJECT.with(|_| ());
             with(|thread: &Thread| thread.things.borrow_mut().push(own));
             // SAFETY: the key just made; any value but null.
@@ -143,7 +146,7 @@ mod tests {
         });
         assert!(thread.join().is_ok());
         assert_eq!(FOUND.load(Ordering::Relaxed), 2, "the object's and the key's destructor");
-        // And then it is freed: what is left is this one's.
+        // Afterwards it is freed: the only reference left is this one.
         assert_eq!(Arc::strong_count(&thing), 1);
     }
 }

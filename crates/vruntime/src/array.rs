@@ -10,10 +10,10 @@ use super::layout::ArrayDescriptor;
 use super::{context, format};
 use cushim_vbase::api;
 
-/// What the driver says of an array.
+/// The driver's description of an array.
 ///
 /// # Errors
-/// What the driver says.
+/// The driver's.
 pub fn describe(array: usize) -> Result<ArrayDescriptor, Status> {
     let mut found = ArrayDescriptor::default();
     let at = &raw mut found;

@@ -28,21 +28,22 @@ static EPOCH: AtomicU32 = AtomicU32::new(1);
 static INITIALISED: AtomicBool = AtomicBool::new(false);
 /// The process ends: the driver may have ended, or is about to.
 static ENDING: AtomicBool = AtomicBool::new(false);
-/// The number of devices, which can be asked for to the end; negative before cuInit.
+/// The number of devices, which stays available until the process ends; negative before cuInit.
 static DEVICES: AtomicI32 = AtomicI32::new(-1);
 /// The driver's version, likewise; 0 before cuInit.
 static VERSION: AtomicI32 = AtomicI32::new(0);
-/// The primary context of each device, once retained; 0 before.
+/// The primary context of each device once it is retained; 0 before.
 static PRIMARY: [AtomicUsize; 128] = [const { AtomicUsize::new(0) }; 128];
 
-/// What the driver answers where the current context is missing, or a primary one that was reset
+/// The driver's errors where the current context is missing, or is a primary one that was reset
 /// (CUDA_ERROR_INVALID_CONTEXT, CUDA_ERROR_CONTEXT_IS_DESTROYED).
 const CONTEXT_GONE: [i32; 2] = [code::INVALID_CONTEXT, 709];
 
 /// Makes sure that the calling thread has a current context.
 ///
 /// # Errors
-/// A `cudaError_t`, which is not yet the thread's last error: no driver, no device, what the driver said.
+/// A `cudaError_t`, which is not yet the thread's last error: no driver, no device, or the
+/// driver's.
 #[inline(always)]
 pub fn ready() -> Result<(), Status> {
     if thread::state().epoch.get() == EPOCH.load(Ordering::Relaxed) {
@@ -51,8 +52,9 @@ pub fn ready() -> Result<(), Status> {
     establish()
 }
 
-/// One call of the driver with a context current: `call` answers a `CUresult`, and is made a second time
-/// where the context turned out to be gone. The `cudaError_t`, which is the thread's last error by now.
+/// One driver call with a context current: `call` returns a `CUresult`, and is repeated if the
+/// context turns out to be gone. Returns the `cudaError_t`, which is now also the thread's last
+/// error.
 #[inline(always)]
 pub fn with(call: impl Fn() -> i32) -> Status {
     if let Err(error) = ready() {
@@ -68,7 +70,7 @@ pub fn with(call: impl Fn() -> i32) -> Status {
     error::returned(result)
 }
 
-/// As [`with`], for a step of a call: nothing becomes the last error yet.
+/// As [`with`], for a step of a call: the last error does not change yet.
 ///
 /// # Errors
 /// The `cudaError_t`.
@@ -112,7 +114,8 @@ pub fn init() -> Result<(), Status> {
     Err(error::from_driver(result))
 }
 
-/// After the first cuInit: learns what is asked for to the end, and when the process ends.
+/// After the first cuInit: keeps what must be available until the process ends, and registers for
+/// its end.
 #[cold]
 fn first() {
     let mut count = -1;
@@ -130,7 +133,7 @@ fn first() {
     super::device::asked::learn(count);
 }
 
-/// The driver's version, to the end; 0 where there is no driver.
+/// The driver's version, available until the process ends; 0 where there is no driver.
 pub fn driver_version() -> i32 {
     let mut version = 0;
     // SAFETY: a place for an int.
@@ -140,7 +143,8 @@ pub fn driver_version() -> i32 {
     }
 }
 
-/// Runs before the driver's handler, which was registered first: every thread's next call looks again.
+/// Runs before the driver's handler, which was registered first: every thread's next call checks
+/// its context again.
 extern "C" fn ending() {
     ENDING.store(true, Ordering::Release);
     next_epoch();
@@ -168,10 +172,10 @@ pub fn current_context() -> Result<Context, Status> {
     }
 }
 
-/// The primary context of a device, retained at the first question.
+/// The primary context of a device, retained at the first use.
 ///
 /// # Errors
-/// What the driver said (no such device, no memory).
+/// The driver's (no such device, no memory).
 pub fn primary(device: i32) -> Result<Context, Status> {
     let slot = usize::try_from(device).ok().and_then(|device| PRIMARY.get(device));
     let known = slot.map_or(0, |slot| slot.load(Ordering::Acquire));
@@ -194,7 +198,7 @@ pub fn primary(device: i32) -> Result<Context, Status> {
     Ok(context)
 }
 
-/// The way of a thread's first call, and of the first after [`forget`] and [`set_device`].
+/// The slow path of a thread's first call, and of the first after [`forget`] and [`set_device`].
 #[cold]
 fn establish() -> Result<(), Status> {
     init()?;
@@ -204,7 +208,7 @@ fn establish() -> Result<(), Status> {
         make_current(primary(thread.device.get())?)?;
         thread.chosen.set(false);
     }
-    // While the process ends every call comes here.
+    // While the process ends, every call takes this path.
     thread.epoch.set(if ENDING.load(Ordering::Acquire) { 0 } else { epoch });
     Ok(())
 }
@@ -217,8 +221,8 @@ fn make_current(context: Context) -> Result<(), Status> {
     }
 }
 
-/// After the driver said that the context is gone: a current context again, if that can be had and is
-/// the runtime's own. Whether the call is to be made once more.
+/// After the driver reported that the context is gone: makes a context current again, if possible
+/// and if it is the runtime's own. Returns whether to repeat the call.
 #[cold]
 fn again() -> bool {
     let thread = thread::state();
@@ -227,13 +231,13 @@ fn again() -> bool {
     if stale == 0 {
         return establish().is_ok();
     }
-    // A primary context that somebody reset: retaining it initialises it anew. A context that the program
-    // destroyed is its own affair.
+    // A primary context that was reset: retaining it initialises it again. A context that the
+    // program destroyed is not replaced.
     forget(device);
     matches!(primary(device), Ok(fresh) if fresh.0 == stale && make_current(fresh).is_ok())
 }
 
-/// To be called when the primary context of a device was reset: every thread looks again.
+/// Call it when the primary context of a device was reset: every thread checks its context again.
 pub fn forget(device: i32) {
     if let Some(slot) = usize::try_from(device).ok().and_then(|device| PRIMARY.get(device)) {
         let ended = slot.swap(0, Ordering::AcqRel);
@@ -266,14 +270,14 @@ pub fn reset() -> Result<(), Status> {
     Ok(())
 }
 
-/// The number of devices; 0 is answered as cudaErrorNoDevice by the driver itself.
+/// The number of devices; without any, the driver itself returns cudaErrorNoDevice.
 ///
 /// # Errors
 /// What the driver said.
 pub fn devices() -> Result<i32, Status> {
     let known = DEVICES.load(Ordering::Acquire);
     if let Err(error) = init() {
-        // The answer is known also after CUDA has ended.
+        // The number is also known after CUDA has ended.
         return if error == code::UNLOADING && known >= 0 { Ok(known) } else { Err(error) };
     }
     let mut count = 0;
@@ -304,8 +308,8 @@ pub fn current_device() -> Result<i32, Status> {
     }
 }
 
-/// Chooses the calling thread's device; its primary context replaces whatever is current. At once from
-/// CUDA 12 on, with the first call that needs it in 11 (release notes of 12.0, cudaSetDevice).
+/// Chooses the calling thread's device; its primary context replaces the current context. At once
+/// from CUDA 12 on, with the first call that needs it in 11 (release notes of 12.0, cudaSetDevice).
 ///
 /// # Errors
 /// cudaErrorInvalidDevice, what the driver said.

@@ -13,7 +13,7 @@ use cushim_vbase::api;
 /// `cudaEnableDefault`, `cudaEnableLegacyStream`, `cudaEnablePerThreadDefaultStream`.
 const DEFAULT: u64 = 0;
 const PER_THREAD: u64 = 2;
-/// Either form asked for at once: the driver takes it (measured).
+/// Both forms requested at once: the driver accepts it (measured).
 const BOTH: u64 = 3;
 
 /// The address of a driver function, with how it was found (`cudaDriverEntryPointQueryResult`).
@@ -29,13 +29,13 @@ fn ask(symbol: Str, to: Ptr, version: i32, flags: u64, own: u64) -> Result<i32, 
     let result = unsafe { api::cuGetProcAddress_v2(symbol, to, version, flags, status) };
     match result {
         0 => Ok(found),
-        // Older drivers fail where newer ones say how it was found.
+        // Older drivers fail where newer ones report the outcome.
         code::SYMBOL_NOT_FOUND => Ok(1),
         other => Err(super::error::from_driver(other)),
     }
 }
 
-/// Ends a question: a name that is none is no failure where the caller has a place for the outcome.
+/// Returns the outcome: an unknown name is no failure if the caller has a place for the outcome.
 fn tell(outcome: Result<i32, Status>, to: Ptr, status: Ptr) -> Status {
     done(outcome.map(|found| {
         // SAFETY: the program's places; the first one was checked before the driver was asked.
@@ -77,7 +77,7 @@ functions! {
         tell(ask(symbol, funcPtr, cudaVersion as i32, flags.0, PER_THREAD), funcPtr, driverStatus)
     }
 
-    // Undocumented tables, which libraries of NVIDIA's ask for: its driver's own, or none.
+    // Undocumented tables, which NVIDIA's libraries ask for: those of NVIDIA's driver, or none.
     cudaGetExportTable (ppExportTable: Out<Ptr>, pExportTableId: Ptr) {
         pass!(cuGetExportTable(ppExportTable, pExportTableId))
     }
@@ -87,7 +87,7 @@ functions! {
     }
 
     cudaProfilerStop () {
-        // Stopping a profiler that is not there succeeds after the driver has ended, too (measured).
+        // Stopping an absent profiler succeeds even after the driver has ended (measured).
         done(context::ready().or_else(|error| if error == code::UNLOADING { Ok(()) } else { Err(error) }).and_then(|()| {
             // SAFETY: no pointers.
             match unsafe { api::cuProfilerStop() } {

@@ -9,7 +9,7 @@ use cushim_abi::types::{NOT_READY, Status};
 
 use super::thread;
 
-/// The `cudaError_t` that the runtime itself answers, and what it compares driver results with.
+/// The `cudaError_t` that the runtime itself returns, and the driver results that it compares with.
 pub mod code {
     #![allow(missing_docs)]
     pub const SUCCESS: i32 = 0;
@@ -47,7 +47,7 @@ pub fn from_driver(result: i32) -> Status {
     }
 }
 
-/// Ends a call with what the driver answered: its `cudaError_t`, which becomes the thread's last error
+/// Ends a call with the driver's result: its `cudaError_t`, which becomes the thread's last error
 /// if it is a failure.
 #[inline(always)]
 pub fn returned(result: i32) -> Status {
@@ -66,20 +66,20 @@ pub fn failed(error: Status) -> Status {
     error
 }
 
-/// The program looks at its errors.
+/// The program has read its errors.
 pub fn looked() {
     if let Some(checks) = cushim_accel::checks() {
         checks.looked();
     }
 }
 
-/// The thread's last error, which stays (cudaPeekAtLastError).
+/// The thread's last error, which is kept (cudaPeekAtLastError).
 pub fn last() -> Status {
     looked();
     thread::state().error.get()
 }
 
-/// The thread's last error, which is forgotten (cudaGetLastError).
+/// The thread's last error, which is reset (cudaGetLastError).
 pub fn take_last() -> Status {
     looked();
     thread::state().error.replace(0)

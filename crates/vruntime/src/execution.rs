@@ -14,7 +14,7 @@ use super::forward::{done, forwards, functions, give, pass};
 use cushim_accel::locks::lock;
 use cushim_vbase::api;
 
-/// `cudaStreamNonBlocking`, which streams of green contexts are in every case.
+/// `cudaStreamNonBlocking`: streams of green contexts always have it.
 const NON_BLOCKING: u32 = 1;
 
 /// The green contexts: their `CUcontext`, their `CUgreenCtx`.
@@ -24,7 +24,7 @@ fn green(ctx: Ptr) -> Option<Ptr> {
     lock(&GREEN).iter().find(|(context, _)| *context == ctx.0).map(|(_, green)| Ptr(*green))
 }
 
-/// One driver call on a context that the program named, whatever is current.
+/// One driver call on a context that the program named, whichever is current.
 fn on(ctx: Ptr, call: impl Fn(Context) -> i32) -> Status {
     if ctx.0 == 0 {
         return done(Err(code::INVALID_VALUE));
@@ -44,7 +44,8 @@ unsafe fn create(to: Out<Ptr>, desc: Ptr, device: Device, flags: Flags) -> Resul
     if to.0.is_null() {
         return Err(code::INVALID_VALUE);
     }
-    // The flag is the driver's only one and required there (CU_GREEN_CTX_DEFAULT_STREAM); the runtime has none.
+    // The driver's only flag is required there (CU_GREEN_CTX_DEFAULT_STREAM); the runtime has no
+    // flags.
     if flags.0 != 0 {
         return Err(code::INVALID_VALUE);
     }

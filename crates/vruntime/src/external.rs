@@ -46,7 +46,7 @@ forwards! {
     cudaVDPAUGetDevice (device: Out<i32>, vdpDevice: u32, vdpGetProcAddress: Ptr) = cuVDPAUGetDevice(Out(device.0.cast()), vdpDevice, vdpGetProcAddress);
 }
 
-/// How many of something; a negative number is no driver's business.
+/// A count; negative numbers are refused here, not by the driver.
 fn counted(count: i32) -> Result<u32, Status> {
     u32::try_from(count).map_err(|_| code::INVALID_VALUE)
 }
@@ -66,7 +66,7 @@ functions! {
         }
     }
 
-    // The driver tells the size, too.
+    // The driver's function also returns the size.
     cudaGLMapBufferObject (devPtr: Out<Ptr>, bufObj: u32) {
         let mut size = 0;
         let to = Out(&raw mut size);
@@ -79,7 +79,7 @@ functions! {
         pass!(cuGLMapBufferObjectAsync_v2(devPtr, to, bufObj, stream))
     }
 
-    // Since CUDA 5.0 that chooses the device and nothing more (CUDA Runtime API, cudaGLSetGLDevice).
+    // Since CUDA 5.0 that only chooses the device (CUDA Runtime API, cudaGLSetGLDevice).
     cudaGLSetGLDevice (device: Device) {
         done(context::set_device::<MAJOR>(device.0))
     }
@@ -121,7 +121,7 @@ functions! {
     }
 }
 
-/// Semaphores with the parameters of before 11.2, as programs that were built then pass them.
+/// Semaphores with the parameters from before 11.2, for programs that were built then.
 ///
 /// # Safety
 /// `params` is null or `count` structures `V`, whose first words are the driver's and whose flags are those.
@@ -150,7 +150,8 @@ unsafe fn of_before<V: Copy>(
 functions! {
     cudaSignalExternalSemaphoresAsync_12 / cudaSignalExternalSemaphoresAsync_ptsz_12 (extSemArray: Ptr, paramsArray: Ptr, numExtSems: u32, stream: Stream) {
         let given = (paramsArray, numExtSems);
-        // SAFETY: an array of cudaExternalSemaphoreSignalParams_v1 as long as it says; ours goes to the driver.
+        // SAFETY: an array of `numExtSems` cudaExternalSemaphoreSignalParams_v1; our own array goes
+        // to the driver.
         done(unsafe {
             of_before::<SignalParamsV1>(given, |one| (&one.params, one.flags), |at| {
                 api::cuSignalExternalSemaphoresAsync(extSemArray, at, numExtSems, stream)
@@ -160,7 +161,8 @@ functions! {
 
     cudaWaitExternalSemaphoresAsync_12 / cudaWaitExternalSemaphoresAsync_ptsz_12 (extSemArray: Ptr, paramsArray: Ptr, numExtSems: u32, stream: Stream) {
         let given = (paramsArray, numExtSems);
-        // SAFETY: an array of cudaExternalSemaphoreWaitParams_v1 as long as it says; ours goes to the driver.
+        // SAFETY: an array of `numExtSems` cudaExternalSemaphoreWaitParams_v1; our own array goes
+        // to the driver.
         done(unsafe {
             of_before::<WaitParamsV1>(given, |one| (&one.params, one.flags), |at| {
                 api::cuWaitExternalSemaphoresAsync(extSemArray, at, numExtSems, stream)
@@ -169,7 +171,7 @@ functions! {
     }
 }
 
-/// The first `bytes` of a structure of the program, zero behind them; none where there is no structure.
+/// The first `bytes` of a structure of the program, followed by zeros; none for null.
 ///
 /// # Safety
 /// `from` is null or the start of a structure of at least `bytes` bytes; every bit pattern is a `T`.

@@ -62,7 +62,7 @@ fn used(bits: &[i32; 4]) -> u32 {
 /// Format and channels of a descriptor.
 ///
 /// # Errors
-/// cudaErrorInvalidChannelDescriptor: channels of different sizes, gaps, kinds that no table here has.
+/// cudaErrorInvalidChannelDescriptor: channels of different sizes, gaps, unknown kinds.
 pub fn of_channels(desc: ChannelDesc) -> Result<(u32, u32), Status> {
     let bits = [desc.x, desc.y, desc.z, desc.w];
     let channels = used(&bits);
@@ -80,7 +80,7 @@ pub fn of_channels(desc: ChannelDesc) -> Result<(u32, u32), Status> {
     found.map(|(format, ..)| (*format, channels)).ok_or(code::INVALID_CHANNEL_DESCRIPTOR)
 }
 
-/// The descriptor of a format; none of one for which the runtime has none here.
+/// The descriptor of a format; none where the runtime has no descriptor for it here.
 pub fn channels(format: u32, channels: u32) -> Option<ChannelDesc> {
     if let Some((_, f, [x, y, z, w], _)) = WHOLE.into_iter().find(|(found, ..)| *found == format) {
         return Some(ChannelDesc { x, y, z, w, f });
@@ -90,7 +90,7 @@ pub fn channels(format: u32, channels: u32) -> Option<ChannelDesc> {
     Some(ChannelDesc { x: channel(0), y: channel(1), z: channel(2), w: channel(3), f })
 }
 
-/// Bytes of an element of so many channels; 0 for formats without elements.
+/// Bytes of an element with these channels; 0 for formats without elements.
 pub fn element(format: u32, channels: u32) -> usize {
     if let Some((_, _, bits, whole)) = WHOLE.iter().find(|(found, ..)| *found == format) {
         return if *whole { bits.iter().sum::<i32>() as usize / 8 } else { 0 };
@@ -99,7 +99,7 @@ pub fn element(format: u32, channels: u32) -> usize {
     found.map_or(0, |(_, _, bits)| *bits as usize / 8) * channels as usize
 }
 
-/// Whether values of the format are integers that a texture may hand out as they are.
+/// Whether values of the format are integers, which a texture may return unchanged.
 pub fn is_integer(format: u32) -> bool {
     matches!(format, 0x01..=0x03 | 0x08..=0x0a)
 }

@@ -10,7 +10,7 @@ use super::error;
 /// The per-thread default stream's handle, `cudaStreamPerThread`.
 pub const PER_THREAD_STREAM: Stream = Stream(2);
 
-/// An argument of the `_ptsz` form as the plain form takes it.
+/// Converts an argument of the `_ptsz` form to that of the plain form.
 pub trait PerThread: Sized {
     /// The default stream becomes the thread's own; everything else stays.
     fn per_thread(self) -> Self {
@@ -36,8 +36,8 @@ unchanged! {
 
 impl<T> PerThread for Out<T> {}
 
-/// Defines runtime functions: `name / per_thread_name (arguments) { body }`. In the body, `MAJOR` is the
-/// runtime's major; in the per-thread form a stream 0 has been replaced by then.
+/// Defines runtime functions: `name / per_thread_name (arguments) { body }`. In the body, `MAJOR`
+/// is the runtime's major; in the per-thread form, a stream 0 was replaced before.
 macro_rules! functions {
     () => {};
     ($name:ident / $per_thread:ident ($($arg:ident : $type:ty),*) $body:block $($rest:tt)*) => {
@@ -58,7 +58,7 @@ macro_rules! functions {
     };
 }
 
-/// One driver function with a context current, its answer being the call's.
+/// One driver function with a context current; its result is the call's.
 macro_rules! pass {
     ($function:ident($($value:expr),* $(,)?)) => {
         $crate::context::with(|| {
@@ -93,7 +93,7 @@ pub fn done(outcome: Result<(), Status>) -> Status {
     }
 }
 
-/// Stores a result where the program wants it; nowhere for a null pointer.
+/// Stores a result at the program's address; does nothing for a null pointer.
 ///
 /// # Safety
 /// A pointer that is not null points to a place for a `T`.
@@ -104,7 +104,7 @@ pub unsafe fn put<T>(at: Ptr, value: T) {
     }
 }
 
-/// Stores a result where the program wants it; the place need not be aligned.
+/// Stores a result at the program's address, which need not be aligned.
 ///
 /// # Safety
 /// `to` is null or has room for a `T`.
@@ -120,12 +120,12 @@ pub unsafe fn give<T>(to: Out<T>, value: T) -> Result<(), Status> {
     Ok(())
 }
 
-/// The address of a value that the driver is to read.
+/// The address of a value that the driver reads.
 pub fn address<T>(of: &T) -> Ptr {
     Ptr(std::ptr::from_ref(of).expose_provenance())
 }
 
-/// The address of a value that the driver is to write.
+/// The address of a value that the driver writes.
 pub fn address_mut<T>(of: &mut T) -> Ptr {
     Ptr(std::ptr::from_mut(of).expose_provenance())
 }

@@ -14,7 +14,7 @@ use cushim_vbase::api;
 /// The driver's function of a kernel in the current context.
 ///
 /// # Errors
-/// cudaErrorInvalidDeviceFunction for what is no kernel; what loading said.
+/// cudaErrorInvalidDeviceFunction for an unknown kernel; those of loading.
 pub fn function<const MAJOR: usize>(func: Func) -> Result<Func, Status> {
     context::ready()?;
     let kernel = registry::kernel::<MAJOR>(func)?;
@@ -28,11 +28,11 @@ pub fn function<const MAJOR: usize>(func: Func) -> Result<Func, Status> {
     Ok(function)
 }
 
-/// `CU_FUNC_ATTRIBUTE_*` that can be set: the runtime refuses any other number itself, at which NVIDIA's
-/// driver may crash (measured).
+/// `CU_FUNC_ATTRIBUTE_*` that can be set: the runtime itself refuses any other number, as NVIDIA's
+/// driver may crash with it (measured).
 const SETTABLE: std::ops::Range<i32> = 8..16;
 
-/// Calls that only take host stubs answer as all did until 12 (measured).
+/// Calls that only take host stubs return the errors that all calls returned until 12 (measured).
 const LEGACY: usize = 12;
 
 /// `cudaFuncAttributes` as 11 has it; later ones append [`Tail`].
@@ -51,7 +51,8 @@ struct Attributes {
     carveout: i32,
 }
 
-/// What 12 and 13 append: clusters, then reserved words, of which later releases name some.
+/// The part that 12 and 13 append: clusters, then reserved words, some of which later releases
+/// name.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 struct Tail {
@@ -141,8 +142,8 @@ fn with<const MAJOR: usize>(func: Func, call: impl Fn(Func) -> i32) -> Status {
     done(function::<MAJOR>(func).and_then(|function| context::attempt(|| call(function))))
 }
 
-/// As [`with`], for calls that write a result: first the context, then the place, then the kernel
-/// (measured).
+/// As [`with`], for calls that write a result: they check first the context, then the place, then
+/// the kernel (measured).
 fn into<const MAJOR: usize, T>(to: Out<T>, func: Func, call: impl Fn(Func) -> i32) -> Status {
     if let Err(error) = context::ready() {
         return done(Err(error));
@@ -153,7 +154,8 @@ fn into<const MAJOR: usize, T>(to: Out<T>, func: Func, call: impl Fn(Func) -> i3
     with::<MAJOR>(func, call)
 }
 
-/// The handle of a kernel for its stub; a known one to the end of the process (measured).
+/// The handle of a kernel for its stub; a known one stays available until the process ends
+/// (measured).
 ///
 /// # Safety
 /// `to` is null or has room for a handle.
@@ -233,8 +235,8 @@ functions! {
         done(unsafe { handle(kernelPtr, entryFuncAddr) })
     }
 
-    // The program keeps the answer and launches by it, that of a failure too: it is the stub then, as
-    // under NVIDIA's runtime (measured), and the launch tries again.
+    // The program keeps the result and launches by it, even after a failure: then it is the stub,
+    // as with NVIDIA's runtime (measured), and the launch tries again.
     __cudaGetKernel (kernel: Out<Func>, hostFun: Func) {
         // SAFETY: the program's place for a handle, or null.
         let outcome = unsafe { handle(kernel, hostFun) };

@@ -11,7 +11,7 @@ pub use cushim_abi::structs::{
 };
 use cushim_abi::types::{ChannelDesc, Dim3, Extent, PitchedPtr};
 
-/// `cudaPos`: in elements of what it is a place in.
+/// `cudaPos`: in elements of the array or memory.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(missing_docs)]
@@ -77,7 +77,7 @@ pub struct Side2D {
     pub pitch: usize,
 }
 
-/// `CUDA_MEMCPY3D`, `CUDA_MEMCPY3D_PEER`: they differ in what they call one field of a side.
+/// `CUDA_MEMCPY3D`, `CUDA_MEMCPY3D_PEER`: they differ in the name of one field of a side.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(missing_docs)]
@@ -130,7 +130,7 @@ pub struct ArrayDescriptor {
     pub flags: u32,
 }
 
-/// `cudaPointerAttributes` as 11 and 12 have it; 13 appends eight words.
+/// `cudaPointerAttributes` of 11 and 12; 13 appends eight words.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(missing_docs)]
@@ -141,7 +141,7 @@ pub struct PointerAttributes {
     pub host_pointer: usize,
 }
 
-/// What 13 appends to [`PointerAttributes`].
+/// The part that 13 appends to [`PointerAttributes`].
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 #[allow(missing_docs)]
@@ -204,7 +204,7 @@ pub struct TextureReference {
     pub disable_trilinear: i32,
 }
 
-/// `cudaExternalMemoryMipmappedArrayDesc` up to what 11 has.
+/// `cudaExternalMemoryMipmappedArrayDesc`, the part in 11.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 #[allow(missing_docs)]
@@ -227,7 +227,7 @@ pub struct DriverExternalMipmappedArrayDesc {
     pub reserved: [u32; 16],
 }
 
-/// `cudaExternalMemoryHandleDesc` up to what 11 has, then reserved words as the driver has them.
+/// `cudaExternalMemoryHandleDesc`, the part in 11, then reserved words as in the driver's.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 #[allow(missing_docs)]

@@ -73,7 +73,7 @@ macro_rules! slots {
 
 macro_rules! table {
     ($($majors:tt [$($name:ident $(= $exported:ident)?)+] $args:tt -> $ret:tt;)*) => {
-        /// What [`implemented`] leaves out.
+        /// The functions missing in [`implemented`].
         mod unsupported {
             use super::*;
             $($(unsupported!($name $args $ret);)+)*

@@ -14,7 +14,7 @@ use super::{context, registry};
 use cushim_accel::locks::lock;
 use cushim_vbase::api;
 
-/// The handles that the program has of each library.
+/// The handles of each library that the program has.
 static HANDLES: Mutex<Option<HashMap<usize, Vec<usize>>>> = Mutex::new(None);
 
 fn remember(library: Module, kernel: Func) {

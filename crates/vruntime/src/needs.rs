@@ -143,7 +143,8 @@ needs! {
         => cuWaitExternalSemaphoresAsync;
 }
 
-/// The functions of the driver that the runtime function with this number comes to, as far as our driver may lack them.
+/// The driver functions that the runtime function with this number calls and that our driver may
+/// lack.
 pub fn needs(index: usize) -> &'static [Driver] {
     let row = NEEDS.iter().find(|(names, _)| names.iter().any(|name| *name as usize == index));
     row.map_or(&[], |(_, needs)| needs)

@@ -21,8 +21,8 @@ pub const fn version(major: usize) -> i32 {
     }
 }
 
-/// An error of the thread, or that there is no driver to be had: such a process hears of it from every
-/// question, one whose driver has ended does not (measured).
+/// The thread's last error, or that there is no driver: without a driver every query returns that,
+/// after the driver has ended it does not (measured).
 fn last_or(error: Status) -> Status {
     match error {
         0 => context::init().err().filter(|error| *error != code::UNLOADING).unwrap_or(0),
@@ -30,13 +30,13 @@ fn last_or(error: Status) -> Status {
     }
 }
 
-/// Initialises CUDA, if that can be: these calls do, though they need nothing of it (measured). It decides
-/// which exit handlers still have CUDA.
+/// Initialises CUDA, if possible: these calls do so although they do not need it (measured). That
+/// decides which exit handlers can still use CUDA.
 fn begin() {
     let _ = context::init();
 }
 
-/// What name and text of a number are that is no error.
+/// Name and text of an unknown error number.
 const UNRECOGNIZED: &CStr = c"unrecognized error code";
 
 fn string(text: &'static CStr) -> Str {
@@ -71,14 +71,13 @@ functions! {
             return done(Err(code::INVALID_VALUE));
         }
         begin();
-        // Where no driver is, the version is 0 and that is no failure.
-        // SAFETY: the program's place.
+        // Without a driver the version is 0, which is no failure. SAFETY: the program's place.
         unsafe { driverVersion.0.write_unaligned(context::driver_version()) };
         0
     }
 
     cudaRuntimeGetVersion (runtimeVersion: Out<i32>) {
-        // Until 11 that needed a driver, too (measured).
+        // Until 11 that also needed a driver (measured).
         if MAJOR < 12 && let Err(error) = context::init() {
             return done(Err(error));
         }

@@ -54,7 +54,7 @@ forwards! {
 }
 
 functions! {
-    // The callback is told nodes in the runtime's structures, which differ from the driver's.
+    // The callback gets nodes in the runtime's structures, which differ from the driver's.
     cudaStreamBeginRecaptureToGraph / cudaStreamBeginRecaptureToGraph_ptsz (stream: Stream, mode: i32, graph: Graph, callbackData: Ptr) {
         if callbackData.0 != 0 {
             cushim_vbase::unsupported::note("cudaStreamBeginRecaptureToGraph with a callback");
@@ -64,7 +64,7 @@ functions! {
     }
 
     cudaEventElapsedTime (ms: Ptr, start: Event, end: Event) {
-        // The runtime looks at the place before the driver looks at the events (measured).
+        // The runtime checks the place before the driver checks the events (measured).
         if ms.0 == 0 {
             return done(Err(code::INVALID_VALUE));
         }

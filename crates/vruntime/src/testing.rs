@@ -12,7 +12,7 @@ use cushim_abi::types::*;
 use super::context;
 use cushim_vbase::api;
 
-/// What libvcuda.so has in programs; empty until [`with_driver`].
+/// A symbol of libvcuda.so; empty until [`with_driver`].
 #[unsafe(no_mangle)]
 #[allow(non_upper_case_globals)]
 static vcuda_driver: [AtomicPtr<()>; api::COUNT] =

@@ -7,14 +7,14 @@
 use std::arch::{asm, global_asm};
 use std::cell::Cell;
 
-/// A thread's state. All zero is that of a thread that has called nothing.
+/// A thread's state; all zeros before its first call.
 #[repr(C)]
 pub struct Thread {
     /// The value of [`super::context`]'s epoch for which the thread's context is ready; 0 for none.
     pub epoch: Cell<u32>,
-    /// The thread's device, cudaSetDevice's.
+    /// The thread's device, set by cudaSetDevice.
     pub device: Cell<i32>,
-    /// Whether the device was chosen and its context is still to be made current.
+    /// Whether the device was chosen but its context is not current yet.
     pub chosen: Cell<bool>,
     /// cudaGetLastError's.
     pub error: Cell<i32>,
@@ -33,7 +33,7 @@ global_asm!(
     ".popsection",
 );
 
-/// The calling thread's state. Not to be handed to another thread: it is `!Sync`.
+/// The calling thread's state. It is `!Sync`, so it cannot be passed to another thread.
 #[inline(always)]
 pub fn state() -> &'static Thread {
     let slot: *const Thread;

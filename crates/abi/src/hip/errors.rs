@@ -7,7 +7,7 @@ pub fn error_name(code: i32) -> Option<&'static str> {
     NAMES.get(at).map(|row| row.1)
 }
 
-/// Names by code, of those with two the one that is not deprecated.
+/// Names by code; where there are two, the one that is not deprecated.
 #[rustfmt::skip]
 const NAMES: [(i32, &str); 73] = [
     (0, "hipSuccess"),

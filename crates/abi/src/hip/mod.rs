@@ -11,7 +11,7 @@
 
 pub mod errors;
 
-/// Hands the whole table to macro `$then`, with `$extra` tokens in front.
+/// Passes the whole table to macro `$then`, with `$extra` tokens in front.
 #[macro_export]
 macro_rules! hip_functions {
     ($then:ident $($extra:tt)*) => { $crate::hip_functions! { {$then} $($extra)* } };

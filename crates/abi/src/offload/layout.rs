@@ -23,16 +23,16 @@ fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_le_bytes(bytes.get(at..)?.get(..8)?.try_into().ok()?))
 }
 
-/// `__tgt_bin_desc`: what `__tgt_register_lib` is given.
+/// `__tgt_bin_desc`, the argument of `__tgt_register_lib`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Descriptor {
     /// How many images there are.
     pub images: u32,
-    /// Where they stand, [`DESCRIPTOR`] bytes each.
+    /// Their address, [`DESCRIPTOR`] bytes each.
     pub images_at: u64,
-    /// Where the table of entries begins.
+    /// Begin of the table of entries.
     pub entries: u64,
-    /// Where it ends.
+    /// Its end.
     pub entries_end: u64,
 }
 
@@ -40,7 +40,7 @@ impl Descriptor {
     /// From its bytes.
     pub fn read(bytes: &[u8; DESCRIPTOR]) -> Option<Self> {
         Some(Descriptor {
-            // A negative count is none.
+            // A negative count means none.
             images: u32::try_from(u32_at(bytes, 0)? as i32).unwrap_or(0),
             images_at: u64_at(bytes, 8)?,
             entries: u64_at(bytes, 16)?,
@@ -48,13 +48,13 @@ impl Descriptor {
         })
     }
 
-    /// How long its table of entries is, bytes; 0 where begin and end make none.
+    /// Bytes of its table of entries; 0 where begin and end are not plausible.
     pub fn entries_size(&self) -> u64 {
         if self.entries == 0 { 0 } else { self.entries_end.saturating_sub(self.entries) }
     }
 }
 
-/// `__tgt_device_image`: where an image begins and ends.
+/// `__tgt_device_image`: begin and end of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeviceImage {
     /// Its first byte.
@@ -76,22 +76,23 @@ pub const KIND_OPENMP: u16 = 1;
 /// `__tgt_offload_entry`, in either form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// By which the host names it: a region's id, or a variable.
+    /// The host's address of it: a region's id, or a variable.
     pub address: u64,
-    /// Where its name stands.
+    /// Address of its name.
     pub name: u64,
     /// Bytes of a variable; 0 for a region.
     pub size: u64,
     /// Its kind's flags.
     pub flags: u32,
-    /// `KIND_*`; the older form, which does not say, is OpenMP's here.
+    /// `KIND_*`; for the older form, which has no kind, OpenMP's.
     pub kind: u16,
 }
 
 impl Entry {
-    /// A region or a kernel: what can be launched.
+    /// Whether it is a region or a kernel, which can be launched.
     pub fn is_region(&self) -> bool {
-        // 0x8 marks a function that is called through a table, 0x10 what `omp requires` says, 0x20 a table of methods.
+        // 0x8 marks a function called through a table, 0x10 `omp requires`, 0x20 a table of
+        // methods.
         let other = if self.kind == KIND_OPENMP { 0x38 } else { 0x7 };
         self.address != 0 && self.name != 0 && self.size == 0 && self.flags & other == 0
     }
@@ -119,8 +120,9 @@ fn entry(bytes: &[u8], form: usize) -> Option<Entry> {
     })
 }
 
-/// The entries of a table. The newer form begins with eight zero bytes, a version and a kind; the older one with an
-/// address, which is zero only for what `omp requires` says: so all entries decide which form it is, not the first.
+/// The entries of a table. The newer form begins with eight zero bytes, a version and a kind; the
+/// older one with an address, which is zero only for `omp requires`: so all entries together decide
+/// the form, not the first one.
 ///
 /// `None`: it is neither form.
 pub fn entries(table: &[u8]) -> Option<Vec<Entry>> {
@@ -137,11 +139,11 @@ pub fn entries(table: &[u8]) -> Option<Vec<Entry>> {
     table.chunks_exact(form).map(|bytes| entry(bytes, form)).collect()
 }
 
-/// The version of arguments without a structure: calls of before LLVM 15.
+/// The version of arguments without a structure: calls from before LLVM 15.
 pub const VERSION_NONE: u32 = 0;
 /// Bytes of the longest `KernelArgsTy`.
 pub const KERNEL_ARGS: usize = 104;
-/// `KernelArgs::flags`: nobody waits for its end.
+/// `KernelArgs::flags`: the program does not wait for its end (`nowait`).
 pub const FLAG_NOWAIT: u64 = 1;
 /// `KernelArgs::flags`: the arguments are those of a CUDA kernel, not mappings.
 pub const FLAG_CUDA: u64 = 2;
@@ -149,34 +151,34 @@ pub const FLAG_CUDA: u64 = 2;
 /// `KernelArgsTy`, versions 1 to 5.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KernelArgs {
-    /// Which version it says it is.
+    /// Its version.
     pub version: u32,
     /// How many arguments there are.
     pub count: u32,
-    /// Where their base addresses stand.
+    /// Address of their base addresses.
     pub bases: u64,
-    /// Where their addresses stand.
+    /// Address of their addresses.
     pub pointers: u64,
-    /// Where their sizes stand.
+    /// Address of their sizes.
     pub sizes: u64,
-    /// Where their types stand.
+    /// Address of their types.
     pub types: u64,
-    /// Where the addresses of their names stand, 0 for nowhere.
+    /// Address of the addresses of their names, 0 for none.
     pub names: u64,
     /// How often the loop runs, 0 where that is not known.
     pub trip_count: u64,
     /// `FLAG_*`.
     pub flags: u64,
-    /// Teams; zeros where the call's own argument counts.
+    /// Teams; zeros where the call's own argument is used.
     pub teams: [u32; 3],
-    /// Threads of a team; zeros where the call's own argument counts.
+    /// Threads of a team; zeros where the call's own argument is used.
     pub threads: [u32; 3],
     /// Dynamic memory of a team, bytes.
     pub shared: u32,
 }
 
 impl KernelArgs {
-    /// How many bytes a structure of this version has at least; `None` for versions that are not known.
+    /// The least bytes of a structure of this version; `None` for unknown versions.
     #[inline]
     pub fn size(version: u32) -> Option<usize> {
         match version {
@@ -186,7 +188,7 @@ impl KernelArgs {
         }
     }
 
-    /// From at least as many bytes as [`KernelArgs::size`] says.
+    /// Reads it from at least [`KernelArgs::size`] bytes.
     #[inline]
     pub fn read(bytes: &[u8]) -> Option<Self> {
         let version = u32_at(bytes, 0)?;
@@ -208,7 +210,7 @@ impl KernelArgs {
         let three = |at| Some([u32_at(bytes, at)?, u32_at(bytes, at + 4)?, u32_at(bytes, at + 8)?]);
         Some(KernelArgs {
             flags: u64_at(bytes, 64)?,
-            // Versions before 3 leave them to the call's own arguments.
+            // Before version 3 they are in the call's own arguments.
             teams: if version < 3 { [0; 3] } else { three(72)? },
             threads: if version < 3 { [0; 3] } else { three(84)? },
             shared: u32_at(bytes, 96)?,
@@ -221,12 +223,12 @@ impl KernelArgs {
 pub const MAP_TO: u64 = 1;
 #[allow(missing_docs)]
 pub const MAP_FROM: u64 = 2;
-/// Moved also where it is there already.
+/// Moved even if it is already present.
 pub const MAP_ALWAYS: u64 = 4;
-/// The size and the address are no data: the value itself stands in the address's place.
+/// Not data: the value itself is in the place of the address.
 pub const MAP_LITERAL: u64 = 0x100;
 
-/// Other bits of a mapping's type that have a word, as OpenMP or libomptarget calls them.
+/// Other bits of a mapping's type, with OpenMP's or libomptarget's words for them.
 pub const MAP_WORDS: [(u64, &str); 12] = [
     (MAP_ALWAYS, "always"),
     (8, "delete"),
@@ -242,7 +244,7 @@ pub const MAP_WORDS: [(u64, &str); 12] = [
     (0x1000_0000_0000, "non-contiguous"),
 ];
 
-/// What a mapping does, a word.
+/// The word for a mapping's direction.
 pub fn map_word(kind: u64) -> &'static str {
     match kind & (MAP_TO | MAP_FROM) {
         _ if kind & MAP_LITERAL != 0 => "literal",
@@ -267,13 +269,13 @@ pub struct Place<'a> {
 }
 
 impl<'a> Place<'a> {
-    /// Of `ident_t::psource`: `;file;function;line;column;;`.
+    /// From `ident_t::psource`: `;file;function;line;column;;`.
     pub fn of_call(text: &'a str) -> Self {
         let (file, name, line, column) = Self::fields(text);
         Place { file, name, line, column }
     }
 
-    /// Of a name in `ArgNames`: `;name;file;line;column;;`.
+    /// From a name in `ArgNames`: `;name;file;line;column;;`.
     pub fn of_variable(text: &'a str) -> Self {
         let (name, file, line, column) = Self::fields(text);
         Place { file, name, line, column }

@@ -14,10 +14,10 @@ pub mod layout;
 /// The version node of libomptarget's functions.
 pub const NODE: &str = "VERS1.0";
 
-/// The name under which the trace has what a `value` function answered, behind its arguments.
+/// The name under which the trace has the result of a `value` function, behind its arguments.
 pub const RESULT: &str = "result";
 
-/// Hands the whole table to macro `$then`, with `$extra` tokens in front.
+/// Passes the whole table to macro `$then`, with `$extra` tokens in front.
 #[macro_export]
 macro_rules! offload_functions {
     ($then:ident $($extra:tt)*) => { $crate::offload_functions! { {$then} $($extra)* } };

@@ -4,14 +4,14 @@ use crate::inst::{Inst, Operand};
 use crate::table::{Encoding, find};
 use crate::target::Target;
 
-/// Why bytes are no instruction.
+/// Why bytes are not an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Error {
     /// They end within it.
     Short,
     /// No format, or no opcode of the format.
     Unknown,
-    /// A field has a value that means nothing: what.
+    /// A field has an invalid value: which.
     Field(&'static str),
 }
 
@@ -45,7 +45,7 @@ impl Words<'_> {
         Ok(*first)
     }
 
-    /// A literal where an operand asks for one.
+    /// Reads a literal where an operand needs one.
     pub fn literal(&mut self, inst: &mut Inst) -> Result<(), Error> {
         if inst.src.contains(&Operand(255)) {
             inst.literal = self.next()?;
@@ -54,7 +54,7 @@ impl Words<'_> {
     }
 }
 
-/// A scalar source that means something.
+/// A valid scalar source.
 pub fn scalar_source(number: u32) -> Result<Operand, Error> {
     match number {
         0..=208 | 235..=239 | 240..=248 | 251..=253 | 255 => Ok(Operand(number as u16)),

@@ -10,7 +10,7 @@ fn v(number: u32) -> Operand {
     Operand::vector(number, false)
 }
 
-/// A source of nine bits that means something.
+/// A valid source of nine bits.
 fn source(number: u32) -> Result<Operand, Error> {
     match number {
         209..=234 | 249 | 250 | 254 => Err(Error::Field("a source")),
@@ -60,12 +60,12 @@ pub(super) fn short(word: u32, words: &mut Words<'_>) -> Result<Inst, Error> {
     Ok(inst)
 }
 
-/// Whether DPP and SDWA have a meaning for it.
+/// Whether DPP and SDWA apply to it.
 fn lanes_or_parts(inst: &Inst) -> bool {
     matches!(inst.row.exec, Exec::Vector(_) | Exec::Compare { .. })
 }
 
-/// Which source of VOP2's forms with a constant that is.
+/// The number of the constant source in VOP2's forms with a constant.
 fn constant(inst: &Inst) -> Option<usize> {
     match inst.row.name {
         "v_madmk_f32" | "v_madmk_f16" | "v_fmamk_f32" | "v_fmamk_f16" => Some(1),
@@ -74,7 +74,7 @@ fn constant(inst: &Inst) -> Option<usize> {
     }
 }
 
-/// neg and abs of packed halves: which half they are of is not known here.
+/// neg and abs of packed halves: it is not known which half they apply to.
 fn unknown_parts(inst: &Inst) -> Result<(), Error> {
     if inst.row.name == "v_dot2c_f32_f16" && (inst.neg | inst.abs) != 0 {
         return Err(Error::Field("neg or abs of packed halves"));
@@ -82,7 +82,7 @@ fn unknown_parts(inst: &Inst) -> Result<(), Error> {
     Ok(())
 }
 
-/// Where a compare's result goes: RDNA's compares that set EXEC have no mask beside it.
+/// Destination of a compare: RDNA's compares that set EXEC have no mask besides.
 fn result(inst: &Inst, mask: Operand) -> Operand {
     match inst.row.exec {
         Exec::Compare { exec: true, .. } if inst.target.rdna() => Operand::NONE,
@@ -90,7 +90,7 @@ fn result(inst: &Inst, mask: Operand) -> Operand {
     }
 }
 
-/// Puts operands where the row has them.
+/// Puts operands in the order of the row.
 fn place(inst: &mut Inst, first: Operand, second: Operand, dst: Operand) -> Result<(), Error> {
     match &inst.row.exec {
         Exec::Control(_) => {}
@@ -179,7 +179,7 @@ fn sdwa(inst: &mut Inst, word: u32) -> (Form, Operand) {
         inst.clamp = bit(word, 13);
         inst.omod = bits(word, 15, 14) as u8;
     }
-    // The second source may be scalar: said to the caller by a flag.
+    // The second source may be scalar: a flag tells the caller.
     inst.flags = u8::from(bit(word, 31));
     let number = bits(word, 7, 0);
     (Form::Sdwa(sdwa), if bit(word, 23) { Operand(number as u16) } else { v(number) })

@@ -5,7 +5,7 @@
 use crate::num;
 use crate::table::Atomic;
 
-/// The function that makes a new value of one width: `$packed` is what is made where the data are halves.
+/// The function that makes a new value of one width: `$packed` is the new value for halves.
 macro_rules! made {
     ($(#[$doc:meta])* $name:ident, $u:ident, $i:ident, $f:ident, $min:ident, $max:ident, $packed:expr) => {
         $(#[$doc])*
@@ -79,7 +79,7 @@ made!(
     word, u32, i32, f32, min32, max32, add_halves
 );
 made!(
-    /// The new value of 64 bits. No row has halves of that width.
+    /// The new value of 64 bits. No instruction has halves of that width.
     wide, u64, i64, f64, min64, max64, |old, _| old
 );
 

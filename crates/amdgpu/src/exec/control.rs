@@ -10,7 +10,7 @@ use crate::memory::{Checked, Memory};
 use crate::table::Control;
 use crate::wave::{State, Wave};
 
-/// Whether what follows may not be executed next.
+/// Whether the following instruction may not be the next one.
 pub(super) fn ends_block(what: Control) -> bool {
     use Control as C;
     matches!(
@@ -190,7 +190,8 @@ fn get(wave: &Wave, offset: i32) -> Result<u32, Stop> {
     let value = match register {
         1 => wave.mode,
         2 => u32::from(wave.scc),
-        // No exception has happened; HW_ID, which tells the wave; allocations; nothing outstanding.
+        // No exception has happened; HW_ID, which identifies the wave; allocations; nothing
+        // outstanding.
         3 | 5 | 6 | 7 => 0,
         4 => wave.number & 15,
         15 => {
@@ -206,7 +207,7 @@ fn get(wave: &Wave, offset: i32) -> Result<u32, Stop> {
 
 fn set(wave: &mut Wave, offset: i32, value: u32) -> Result<(), Stop> {
     let (register, first, width) = part(offset);
-    // RDNA's flat scratch: a lane's own memory is found by the wave.
+    // RDNA's flat scratch: ignored, as the wave knows its lanes' own memory.
     if wave.target.rdna() && matches!(register, 20 | 21) {
         return Ok(());
     }

@@ -15,13 +15,13 @@ use crate::memory::{Fault, Memory};
 use crate::table::{Access, Atomic, Op, Space};
 use crate::wave::{PRIVATE_BASE, SHARED_BASE, Wave};
 
-/// Where a lane's access goes.
+/// The target of a lane's access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     Global(u64),
     Scratch(u64),
     Lds(u64),
-    /// Outside of a descriptor's range: reads zero, is not written.
+    /// Outside of a descriptor's range: reads as zero, is not written.
     Nowhere,
 }
 
@@ -262,7 +262,7 @@ fn lane_access<M: Memory + ?Sized>(
     Ok(())
 }
 
-/// An atomic operation; gives what was there.
+/// An atomic operation; returns the former value.
 fn update<M: Memory + ?Sized>(
     wave: &mut Wave,
     group: &mut Group<'_, M>,

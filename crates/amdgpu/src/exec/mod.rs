@@ -31,11 +31,11 @@ use state::{Next, refused};
 #[derive(Debug)]
 struct Block {
     insts: Vec<Inst>,
-    /// What stands behind them and cannot be decoded.
+    /// The instruction behind them, if it cannot be decoded.
     bad: Option<decode::Error>,
 }
 
-/// The code that was decoded for a dispatch: it does not change while that runs.
+/// The decoded code of a dispatch, which does not change while that runs.
 #[derive(Debug, Default)]
 pub struct Code {
     target: Target,
@@ -45,7 +45,7 @@ pub struct Code {
 const LONGEST: usize = 256;
 
 impl Code {
-    /// No code yet; how it is to be read.
+    /// No code yet; `target` says how to decode it.
     pub fn new(target: Target) -> Code {
         Code { target, blocks: HashMap::new() }
     }
@@ -103,7 +103,8 @@ fn fetch<M: Memory + ?Sized>(at: u64, memory: &mut Checked<'_, M>) -> ([u32; 3],
     (words, 3)
 }
 
-/// Runs a wave until it waits, ends, or has had its turn of about `turn` instructions. Errors: why it cannot go on.
+/// Runs a wave until it waits, ends, or has run about `turn` instructions. Errors: why it cannot go
+/// on.
 pub fn run<M: Memory + ?Sized>(
     wave: &mut Wave,
     group: &mut Group<'_, M>,
@@ -146,7 +147,7 @@ pub fn run<M: Memory + ?Sized>(
     Ok(())
 }
 
-/// A stop says where it was; the wave stands at the instruction.
+/// Adds its place to a stop; the wave is at the instruction.
 fn located<M: Memory + ?Sized>(
     stop: Stop,
     at: u64,

@@ -9,7 +9,7 @@ use crate::scalar::Scalar;
 use crate::table::{Encoding, Kind};
 use crate::wave::Wave;
 
-/// A source as 64 bits: of 32 bits, zero-extended.
+/// A source as 64 bits; 32-bit ones are zero-extended.
 pub(super) fn source(wave: &Wave, operand: Operand, kind: Kind, literal: u32) -> u64 {
     match kind {
         Kind::B64 => wave.scalar64(operand, literal),
@@ -46,7 +46,7 @@ pub(super) fn scalar(wave: &mut Wave, inst: &Inst, kinds: &[Kind; 3], run: fn(&m
     }
 }
 
-/// s_load and s_buffer_load. What a descriptor's range does not hold reads as zero.
+/// s_load and s_buffer_load. Memory outside of a descriptor's range reads as zero.
 pub(super) fn load<M: Memory + ?Sized>(
     wave: &mut Wave,
     memory: &mut Checked<'_, M>,

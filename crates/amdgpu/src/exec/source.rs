@@ -58,7 +58,7 @@ pub(super) fn fetch(
     Ok(())
 }
 
-/// What relative addressing adds to a register's number.
+/// The offset of relative addressing for a register's number.
 fn indexed(wave: &Wave, at: usize, register: usize) -> usize {
     match wave.index {
         Some((mode, by)) if mode >> at & 1 == 1 && register < 256 => usize::from(by),
@@ -66,7 +66,7 @@ fn indexed(wave: &Wave, at: usize, register: usize) -> usize {
     }
 }
 
-/// What a scalar is worth for a kind, low and high word.
+/// The value of a scalar for a kind: low and high word.
 fn scalar(wave: &Wave, inst: &Inst, operand: Operand, kind: Kind) -> (u32, u32) {
     let number = operand.0;
     match kind {
@@ -87,7 +87,7 @@ fn scalar(wave: &Wave, inst: &Inst, operand: Operand, kind: Kind) -> (u32, u32) 
             }
         },
         Kind::F16 | Kind::B16 | Kind::P16 if (240..=248).contains(&number) => (half(number), 0),
-        // A half of a packed operation with f32: constants are floats, where they are taken as such.
+        // For packed operations with f32, constants are floats where the kind says so.
         _ => (Wave::aperture(number).unwrap_or_else(|| wave.scalar32(operand, inst.literal)), 0),
     }
 }
@@ -165,7 +165,7 @@ pub(super) fn flush(register: &mut Reg) {
     }
 }
 
-/// The first source's lanes by DPP. Gives the lanes that are written.
+/// The first source's lanes by DPP. Returns the lanes that are written.
 pub(super) fn dpp(lanes: &mut Lanes, dpp: Dpp, exec: u64) -> u64 {
     let (from, high) = (lanes.s[0], lanes.h[0]);
     let mut written = 0;

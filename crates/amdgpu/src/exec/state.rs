@@ -5,9 +5,9 @@ use crate::memory::{Checked, Fault, Memory};
 /// Why a wave cannot go on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// Memory that is not there.
+    /// A memory fault.
     Memory(Fault),
-    /// An instruction that is not known, or not executed; what is said about it, and where it is.
+    /// An unknown or unsupported instruction, the reason, and its place.
     Instruction {
         /// Its address.
         pc: u64,
@@ -23,7 +23,7 @@ pub enum Stop {
         /// Where.
         pc: u64,
     },
-    /// The machine is being put away.
+    /// The machine is being stopped.
     Cancelled,
 }
 

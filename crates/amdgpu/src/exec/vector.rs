@@ -210,7 +210,7 @@ fn saturate(lanes: &mut Lanes, inst: &Inst) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Which part of the destination SDWA writes, and what becomes of the rest.
+/// Writes the part of the destination that SDWA selects, and sets the rest.
 fn place(value: &mut Reg, old: &Reg, sdwa: Sdwa) {
     let (shift, bits) = match sdwa.dst {
         0..=3 => (u32::from(sdwa.dst) * 8, 8),
@@ -231,7 +231,7 @@ fn place(value: &mut Reg, old: &Reg, sdwa: Sdwa) {
     }
 }
 
-/// A result of 16 bits: into the half that op_sel says; the other one becomes zero, or stays.
+/// A result of 16 bits: into the half that op_sel selects; the other half becomes zero, or stays.
 fn half(value: &mut Reg, old: &Reg, inst: &Inst, row: &Vector) {
     let high = inst.sel & 8 != 0;
     for (x, old) in value.iter_mut().zip(old) {

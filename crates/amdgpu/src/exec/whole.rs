@@ -26,7 +26,7 @@ fn registers(wave: &Wave, operand: Operand, count: usize) -> Option<usize> {
     operand.register().filter(|first| first + count <= wave.v.len())
 }
 
-/// The lanes' addresses, of lanes that are off as they come.
+/// The lanes' addresses; those of inactive lanes are arbitrary.
 fn addresses(wave: &Wave, inst: &Inst) -> Option<[u64; LANES]> {
     let mut addresses = [0; LANES];
     if inst.src[2] == Operand::OFF {
@@ -46,7 +46,7 @@ fn addresses(wave: &Wave, inst: &Inst) -> Option<[u64; LANES]> {
     Some(addresses)
 }
 
-/// Whether the access was done. It was not where this is not the common case.
+/// Performs the access in the common case; returns whether it was one.
 pub(super) fn global<M: Memory + ?Sized>(
     wave: &mut Wave,
     group: &mut Group<'_, M>,

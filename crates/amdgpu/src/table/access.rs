@@ -15,7 +15,7 @@ pub enum Space {
     Lds,
 }
 
-/// What an atomic operation makes of a word.
+/// The kind of an atomic operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Atomic {
@@ -38,14 +38,14 @@ pub enum Atomic {
     PkAddF16,
     /// The new value comes first, then the one compared with.
     CmpSwap,
-    /// As CmpSwap, the two the other way round, in two operands.
+    /// As CmpSwap, with the two in reverse order, in two operands.
     CmpStore,
     CmpStoreF,
     Mskor,
     Wrap,
 }
 
-/// What is moved.
+/// The kind of access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
     /// From memory to registers.
@@ -77,14 +77,14 @@ pub enum Op {
         what: Atomic,
         /// 64 bits.
         wide: bool,
-        /// The former value is returned, for LDS; others say so by a bit.
+        /// The former value is returned, for LDS; other spaces have a bit for it.
         returns: bool,
     },
     /// Two words from two places of LDS.
     Read2 {
         /// Bytes of one.
         bytes: u8,
-        /// What an offset is counted in, in units of `bytes`.
+        /// The unit of offsets, in units of `bytes`.
         stride: u8,
     },
     /// Two words to two places of LDS.
@@ -112,7 +112,7 @@ pub enum Op {
         /// Up, or down.
         add: bool,
     },
-    /// Nothing but order.
+    /// Only orders accesses.
     Cache,
 }
 

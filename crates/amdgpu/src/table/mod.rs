@@ -32,7 +32,7 @@ pub fn rows(isa: Isa, encoding: Encoding) -> &'static [Row] {
 
 /// The row of an opcode; VOP3's opcodes include those of VOPC, VOP2 and VOP1.
 pub fn find(isa: Isa, encoding: Encoding, op: u16) -> Option<&'static Row> {
-    // Where VOP1 begins, and how much room it has.
+    // The first opcode of VOP1, and its end.
     let (first, end) = match isa {
         Isa::Cdna2 => (0x140, 0x1c0),
         Isa::Rdna2 => (0x180, 0x200),

@@ -20,7 +20,7 @@ const fn v(op: u16, name: &'static str, dst: Kind, src: [Kind; 3], run: fn(&mut 
     Row { op, name, exec: Exec::Vector(vector(dst, src, run)) }
 }
 
-/// The result is one half of the destination; which, the name says.
+/// The result is one half of the destination; the name says which.
 const fn mix(op: u16, name: &'static str, run: fn(&mut Lanes)) -> Row {
     let vector = Vector { accumulates: true, ..vector(B32, [Mix, Mix, Mix], run) };
     Row { op, name, exec: Exec::Vector(vector) }

@@ -6,10 +6,10 @@ use super::access::Access;
 use crate::lanes::Lanes;
 use crate::scalar::Scalar;
 
-/// What an operand is: its width, and how constants and modifiers apply.
+/// The kind of an operand: its width, and how constants and modifiers apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// There is none.
+    /// No operand.
     None,
     /// 16 bits.
     B16,
@@ -33,11 +33,11 @@ pub enum Kind {
     F32x2,
     /// Two words in two registers.
     B32x2,
-    /// A float or one half of a register, as op_sel_hi says; a float by the time it is computed with.
+    /// A float or one half of a register, as op_sel_hi says; converted to a float before use.
     Mix,
     /// A mask of lanes in two scalar registers, written or read.
     Mask,
-    /// A lone scalar register as destination.
+    /// A single scalar register as destination.
     Scalar,
     /// Four registers.
     B128,
@@ -65,12 +65,12 @@ impl Kind {
     }
 }
 
-/// What a vector instruction that computes has.
+/// The properties of a computing vector instruction.
 #[derive(Clone, Copy, Debug)]
 pub struct Vector {
     /// The destination.
     pub dst: Kind,
-    /// The second destination, a mask, as of carries.
+    /// The second destination, a mask, such as carries.
     pub mask: bool,
     /// The sources; the third may be a mask.
     pub src: [Kind; 3],
@@ -118,11 +118,11 @@ pub enum Exec {
     ScalarMemory(ScalarMemory),
     /// Vector memory, of whatever space.
     Memory(Access),
-    /// Known by name; a kernel that comes to it is stopped.
+    /// Known by name only; a kernel that reaches it is stopped.
     Refused,
 }
 
-/// Instructions of the wave's course.
+/// Instructions of control flow and of the wave's state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Control {
@@ -204,7 +204,7 @@ pub const fn refused(op: u16, name: &'static str) -> Row {
     Row { op, name, exec: Exec::Refused }
 }
 
-/// An instruction of the wave's course.
+/// An instruction of control flow or of the wave's state.
 pub const fn control(op: u16, name: &'static str, what: Control) -> Row {
     Row { op, name, exec: Exec::Control(what) }
 }

@@ -251,7 +251,7 @@ pub(super) static SOPC: &[Row] = &[
     s(19, "s_cmp_lg_u64", [None, B64, B64], |s| s.scc = s.a != s.b),
 ];
 
-// Of SOPK, `a` is the destination's former value and `b` the constant, sign-extended.
+// For SOPK, `a` is the destination's former value and `b` the sign-extended constant.
 const K: [Kind; 3] = [B32, B32, None];
 const KC: [Kind; 3] = [None, B32, None];
 

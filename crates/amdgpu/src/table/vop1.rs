@@ -16,7 +16,7 @@ const fn x(op: u16, name: &'static str, what: Cross) -> Row {
     Row { op, name, exec: Exec::Cross(what) }
 }
 
-/// By way of a double.
+/// Computed as a double.
 fn wide(x: f32, op: impl Fn(f64) -> f64) -> f32 {
     op(f64::from(x)) as f32
 }
@@ -30,7 +30,7 @@ fn fract64(x: f64) -> f64 {
     if value.is_nan() { value } else { value.min(f64::from_bits(0x3fef_ffff_ffff_ffff)) }
 }
 
-/// Bits before the first one from above, or all.
+/// The number of leading zeros, or all bits set.
 fn first_high(x: u32) -> u32 {
     if x == 0 { u32::MAX } else { x.leading_zeros() }
 }
@@ -47,7 +47,7 @@ fn sat8(x: u32) -> u32 {
     (x as i16).clamp(0, 255) as u32
 }
 
-/// The sine and cosine of turns, for arguments as far as hardware goes.
+/// Sine and cosine of turns, in the hardware's range of arguments.
 fn turns(x: f32, op: impl Fn(f64) -> f64) -> f32 {
     if x.is_finite() { op(f64::from(x)) as f32 } else { f32::NAN }
 }

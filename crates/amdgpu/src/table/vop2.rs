@@ -17,7 +17,7 @@ const fn acc(op: u16, name: &'static str, dst: Kind, src: Kind, run: fn(&mut Lan
     Row { op, name, exec: Exec::Vector(vector) }
 }
 
-/// With a constant among three sources, which the decoder puts in its place.
+/// One of three sources is a constant, which the decoder inserts.
 const fn k(op: u16, name: &'static str, kind: Kind, run: fn(&mut Lanes)) -> Row {
     Row { op, name, exec: Exec::Vector(vector(kind, [kind, kind, kind], run)) }
 }
@@ -46,7 +46,7 @@ pub(super) fn unsigned24(x: u32) -> u64 {
     u64::from(x & 0xff_ffff)
 }
 
-/// The product of floats with denormals taken as zero, and the sum rounded apart: v_mad and v_mac.
+/// Multiply and add with denormals as zero, each rounded: v_mad and v_mac.
 pub(super) fn mad32(a: f32, b: f32, c: f32) -> f32 {
     let flush = |x: f32| if num::denormal32(x) { 0f32.copysign(x) } else { x };
     flush(flush(flush(a) * flush(b)) + flush(c))

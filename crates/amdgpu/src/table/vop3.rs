@@ -21,7 +21,7 @@ const fn v(op: u16, name: &'static str, dst: Kind, src: [Kind; 3], run: fn(&mut 
     Row { op, name, exec: Exec::Vector(vector(dst, src, run)) }
 }
 
-/// 16 bits of which the other half of the destination stays.
+/// 16 bits; the other half of the destination stays.
 const fn h(op: u16, name: &'static str, kind: Kind, run: fn(&mut Lanes)) -> Row {
     let vector = Vector { keeps: true, ..vector(kind, [kind, kind, kind], run) };
     Row { op, name, exec: Exec::Vector(vector) }

@@ -45,7 +45,8 @@ fn class64(x: u64, asked: u32) -> bool {
     class(x >> 63 == 1, x >> 52 & 0x7ff, x & ((1 << 52) - 1), 1 << 51, 0x7ff, asked)
 }
 
-// The sixteen conditions of numbers with NaN, for one kind: `$read` makes a number of the bits.
+// The sixteen conditions of floating-point numbers, for one kind: `$read` converts the bits to a
+// number.
 macro_rules! float {
     ($base:expr, $x:expr, $kind:ident, $cmp:ident, $read:expr, $pre:literal, $post:literal) => {
         [

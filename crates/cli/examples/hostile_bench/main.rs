@@ -50,7 +50,7 @@ fn processor_time() -> f64 {
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
-/// The least of three runs, in seconds; of one where that is long.
+/// The quickest of three runs, in seconds; a single run where it is long.
 fn least(data: &[u8], read: Read) -> f64 {
     let mut least = f64::MAX;
     for _ in 0..3 {

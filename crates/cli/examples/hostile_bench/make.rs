@@ -56,7 +56,7 @@ pub fn long_array(n: usize) -> Vec<u8> {
     [&[0xDD][..], &(n as u32 - 5).to_be_bytes(), &vec![0; n - 5]].concat()
 }
 
-/// A symbol each of whose parts is twice the one before.
+/// A symbol in which each part is twice the one before.
 pub fn doubled(n: usize) -> Vec<u8> {
     let mut out = b"_Z1fI1aE".to_vec();
     for index in 0..n / 12 {
@@ -91,7 +91,7 @@ pub fn entries(n: usize) -> Vec<u8> {
     out
 }
 
-/// As many entries as fit, all with one image and one string of so many bytes.
+/// As many entries as fit, all with the same image and string of these sizes.
 pub fn offload_binary(n: usize, image: usize, string: usize) -> Vec<u8> {
     let count = (n.saturating_sub(image + string) / 40).max(1) as u64;
     let table = 32 + 40 * count;
@@ -111,7 +111,7 @@ pub fn offload_binary(n: usize, image: usize, string: usize) -> Vec<u8> {
     out
 }
 
-/// Bundles whose tables go on with one another's entries.
+/// Bundles whose tables overlap.
 pub fn bundles(n: usize) -> Vec<u8> {
     let magic = b"__CLANG_OFFLOAD_BUNDLE__";
     let mut one = Vec::new();
@@ -121,7 +121,7 @@ pub fn bundles(n: usize) -> Vec<u8> {
     [&magic[..], &1_000_000u64.to_le_bytes(), &one.repeat(n / one.len())].concat()
 }
 
-/// Compressed bundles whose frames go on with one another's blocks.
+/// Compressed bundles whose frames share blocks.
 pub fn streams(n: usize) -> Vec<u8> {
     let mut one = b"CCOB\x01\0\x01\0\0\0\0\0\0\0\0\0\0\0\0\0".to_vec();
     one.extend_from_slice(&[0x28, 0xB5, 0x2F, 0xFD, 0, 0x58]);

@@ -20,7 +20,7 @@ struct Line {
     told: Option<Told>,
 }
 
-/// What is told of a finding.
+/// A finding as a process reports it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Told {
     /// Which tool found it.
@@ -41,7 +41,7 @@ pub struct Told {
     /// The thread in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread: Option<[u32; 3]>,
-    /// Where in the source and in the PTX.
+    /// The place in the source and in the PTX.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
     /// The function, where it is not the kernel.
@@ -53,10 +53,10 @@ pub struct Told {
     /// The line in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<u32>,
-    /// The variable that it is about.
+    /// The variable that is accessed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub variable: Option<Variable>,
-    /// Where in the program things were done that belong to it.
+    /// Related actions of the program, such as the launch or the allocation.
     #[serde(default)]
     pub trails: Vec<Trail>,
 }
@@ -70,13 +70,13 @@ pub struct Variable {
     pub symbol: String,
     /// The memory that it is in.
     pub space: String,
-    /// The first byte of the access, seen from the variable's first one.
+    /// Offset of the access from the variable's first byte.
     pub offset: i64,
     /// Bytes of the variable.
     pub bytes: u64,
 }
 
-/// What was done, and by whom.
+/// An action, and the stack that did it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trail {
     /// What was done.
@@ -102,40 +102,41 @@ pub struct Frame {
 /// A finding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Found {
-    /// As the first process told it.
+    /// The finding as the first process reported it.
     #[serde(flatten)]
     pub told: Told,
     /// How often it was found, by all processes.
     pub count: u64,
-    /// Which processes found it.
+    /// The processes that found it.
     pub processes: BTreeSet<u32>,
-    /// What is the same for findings that are shown as one, where processes told more of them apart.
+    /// A key that is equal for findings that are shown as one, where processes distinguished more
+    /// of them.
     #[serde(skip)]
     pub(super) fold: Option<String>,
 }
 
-/// Findings that are known and not reported.
+/// A known finding, which is not reported.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Suppressed {
-    /// The name of the entry that says so.
+    /// The name of the entry that matches it.
     pub by: String,
     /// The finding.
     #[serde(flatten)]
     pub found: Found,
 }
 
-/// All that was told.
+/// All findings.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Report {
-    /// The findings, in the order in which they were told.
+    /// The findings, in the order in which they were reported.
     #[serde(rename = "findings")]
     pub found: Vec<Found>,
-    /// Those that are known.
+    /// The known findings.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub suppressed: Vec<Suppressed>,
     /// The processes that used CUDA.
     pub processes: BTreeSet<u32>,
-    /// Those of them that did not end in order: what is known at the end only is not known of them.
+    /// Those of them that did not end normally: findings made at the end are missing for them.
     pub cut: BTreeSet<u32>,
 }
 
@@ -146,7 +147,7 @@ impl Report {
     }
 }
 
-/// Reads the file. What is no line of it is left out: a process may have been killed while it wrote one.
+/// Reads the file. Invalid lines are skipped: a process may have been killed while it wrote one.
 pub fn gather(bytes: &[u8]) -> Report {
     let mut report = Report::default();
     let mut places: BTreeMap<String, usize> = BTreeMap::new();

@@ -2,12 +2,14 @@
 //!
 //! Owns their meaning. Must not know what is matched.
 
-/// Whether a pattern means a whole text: `*` is any text, `?` one character, `\` takes the next character as it is.
+/// Whether a pattern matches a whole text: `*` is any text, `?` one character, `\` takes the next
+/// character as it is.
 pub fn matches(pattern: &str, text: &str) -> bool {
     let pattern: Vec<(char, bool)> = parts(pattern).collect();
     let text: Vec<char> = text.chars().collect();
     let (mut p, mut t) = (0, 0);
-    // Where to go on if what follows the last `*` does not fit: behind it, with one more character in it.
+    // Where to retry if the part after the last `*` does not match: the `*` then takes one more
+    // character.
     let mut again: Option<(usize, usize)> = None;
     loop {
         match (pattern.get(p), text.get(t)) {
@@ -37,7 +39,7 @@ pub fn matches(pattern: &str, text: &str) -> bool {
     }
 }
 
-/// The characters of a pattern, and whether each has a meaning of its own.
+/// The characters of a pattern, and whether each is a wildcard.
 fn parts(pattern: &str) -> impl Iterator<Item = (char, bool)> {
     let mut rest = pattern.chars();
     std::iter::from_fn(move || match rest.next()? {
@@ -46,7 +48,7 @@ fn parts(pattern: &str) -> impl Iterator<Item = (char, bool)> {
     })
 }
 
-/// The pattern that means this text only.
+/// The pattern that matches this text only.
 pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

@@ -40,7 +40,7 @@ pub struct CheckArgs {
     #[arg(long, value_name = "NAME")]
     kernel_name: Option<String>,
 
-    /// Report on so many launches of those kernels, and not on later ones
+    /// Report on the first N launches of those kernels only
     #[arg(long, value_name = "N")]
     launch_count: Option<u64>,
 
@@ -48,7 +48,7 @@ pub struct CheckArgs {
     #[arg(long, value_name = "N", default_value_t = 0)]
     launch_skip: u64,
 
-    /// What ends with a kernel that accesses memory wrongly
+    /// What ends when a kernel accesses memory wrongly
     #[arg(long, value_name = "WHAT", value_enum, default_value = "context")]
     destroy_on_device_error: Ends,
 
@@ -72,11 +72,11 @@ pub struct CheckArgs {
     #[arg(long, value_name = "N", default_value_t = 100, help_heading = "Report")]
     print_limit: usize,
 
-    /// Do not report findings that FILE says are known; several files may be given
+    /// Do not report the known findings that FILE lists; several files may be given
     #[arg(long, value_name = "FILE", help_heading = "Report")]
     suppressions: Vec<PathBuf>,
 
-    /// Also write FILE, with which --suppressions leaves out what was found now
+    /// Also list the findings in FILE, for --suppressions
     #[arg(long, value_name = "FILE", help_heading = "Report")]
     save_suppressions: Option<PathBuf>,
 
@@ -84,7 +84,7 @@ pub struct CheckArgs {
     running: WatchedArgs,
 }
 
-/// What ends with a kernel that accesses memory wrongly.
+/// What ends when a kernel accesses memory wrongly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Ends {
     /// Its context, as on a GPU: later calls fail
@@ -99,7 +99,7 @@ pub enum Tool {
     /// Accesses outside of allocations, wrong frees, copies and sets beyond ends
     #[value(alias = "memcheck")]
     Memory,
-    /// Reads of global, shared and local memory that nobody wrote
+    /// Reads of global, shared and local memory that was never written
     #[value(alias = "initcheck")]
     Init,
     /// Accesses of two threads to the same memory that nothing orders
@@ -170,7 +170,7 @@ pub fn run(args: CheckArgs) -> Outcome {
 }
 
 impl CheckArgs {
-    /// What the program's processes are told.
+    /// The variables for the program's processes.
     fn variables(&self, file: &Path, stacks: bool) -> Environment {
         let tools: Vec<&str> = self.tool.iter().map(|tool| tool.word()).collect();
         let count = self.launch_count.map(|count| count.to_string()).unwrap_or_default();
@@ -223,7 +223,7 @@ impl CheckArgs {
     }
 }
 
-/// What the library understands of a kernel's name.
+/// The option's kernel name in the form that the library takes.
 pub(crate) fn pattern(name: &str) -> String {
     for (word, mark) in
         [("kernel_name=", "="), ("kne=", "="), ("kernel_substring=", ""), ("kns=", "")]

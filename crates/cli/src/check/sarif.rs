@@ -37,7 +37,7 @@ pub fn report(report: &Report) -> String {
     serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"
 }
 
-/// What names a kind of finding: `memory/out-of-bounds`.
+/// The name of a kind of finding: `memory/out-of-bounds`.
 fn rule(tool: &str, kind: &str) -> String {
     format!("{tool}/{}", kind.replace(' ', "-"))
 }

@@ -54,17 +54,17 @@ struct Table {
     allocated: Vec<String>,
 }
 
-/// A file, and which lines of it.
+/// A file, and a range of its lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Source {
     file: String,
     lines: Option<(u32, u32)>,
 }
 
-/// What one entry means.
+/// The conditions of one entry.
 #[derive(Debug, Clone)]
 struct Suppression {
-    /// What the summary calls it.
+    /// Its name in the summary.
     name: String,
     tool: Option<String>,
     kind: Option<String>,
@@ -82,7 +82,7 @@ impl Suppressions {
     /// Reads the file.
     ///
     /// # Errors
-    /// Where it cannot be read, or is none, with the place.
+    /// Where it cannot be read or is no such file, with the place.
     pub fn read(file: &Path) -> Result<Suppressions, Error> {
         let text = std::fs::read_to_string(file).map_err(|e| Error::Read {
             file: file.to_owned(),
@@ -91,7 +91,7 @@ impl Suppressions {
         Self::parse(&text, file)
     }
 
-    /// Those in `text`, which messages call `file`.
+    /// The entries in `text`, which messages call `file`.
     ///
     /// # Errors
     /// Where it is no such file, with line and column.
@@ -110,17 +110,18 @@ impl Suppressions {
         self.0.extend(more.0);
     }
 
-    /// Whether findings at one place in a kernel are to be told apart by the host's stacks.
+    /// Whether findings at one place in a kernel must be distinguished by the host's stacks.
     pub fn need_stacks(&self) -> bool {
         self.0.iter().any(|s| !s.host.is_empty() || !s.allocated.is_empty())
     }
 
-    /// The first entry that means a finding.
+    /// The first entry that matches a finding.
     fn of(&self, found: &Found) -> Option<&Suppression> {
         self.0.iter().find(|suppression| suppression.means(found))
     }
 
-    /// Sets findings of a report apart that are known. Those that processes told apart only for that are one again.
+    /// Moves known findings to `suppressed`. Findings that were distinguished only for that are
+    /// merged again.
     pub fn apply(&self, report: &mut Report) {
         let mut places: BTreeMap<String, usize> = BTreeMap::new();
         for mut found in std::mem::take(&mut report.found) {
@@ -178,7 +179,7 @@ fn entry(
     })
 }
 
-/// A file with lines behind a colon; `None` where what is behind one are no lines of a file.
+/// A file with lines behind a colon; `None` where the text behind it is no range of lines.
 fn lines(text: &str) -> Option<Source> {
     let whole = || Source { file: text.to_owned(), lines: None };
     let Some((file, lines)) = text.rsplit_once(':') else { return Some(whole()) };
@@ -194,7 +195,7 @@ fn lines(text: &str) -> Option<Source> {
 impl Source {
     fn means(&self, file: &str, line: Option<u32>) -> bool {
         let within = |(first, last)| line.is_some_and(|line| (first..=last).contains(&line));
-        // The path itself, or what is behind a slash of it.
+        // The path itself, or its part behind any slash.
         let mut ends =
             std::iter::once(file).chain(file.match_indices('/').map(|(at, _)| &file[at + 1..]));
         self.lines.is_none_or(within) && ends.any(|end| matches(&self.file, end))
@@ -244,8 +245,8 @@ fn frame(glob: &str, frame: &Frame) -> bool {
     source || matches(glob, &frame.function) || matches(glob, bare)
 }
 
-/// An entry for each finding of a report, which means it and what was folded with it. Those of which nothing is known but
-/// their tool and kind get none, as that would mean more.
+/// An entry for each finding of a report, which matches it and what was folded with it. Findings
+/// with only a tool and a kind get none, as the entry would match others too.
 pub fn saved(report: &Report) -> String {
     let mut out =
         String::from("# Written by cushim check --save-suppressions; see docs/check.md.\n");
@@ -281,7 +282,7 @@ pub fn saved(report: &Report) -> String {
     out
 }
 
-/// A text as TOML has it: as JSON, with one more character that wants an escape.
+/// A TOML string: as in JSON, with one more character escaped.
 fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string().replace('\u{7f}', "\\u007f")
 }
@@ -296,7 +297,7 @@ mod tests {
 {"pid":1,"key":"a 2","fold":"a","tool":"race","kind":"race in a block","message":"m","kernel":"add(int*)","symbol":"_Z3addPi","file":"/x/src/a.cu","line":4,"trails":[{"what":"launched","frames":[{"function":"other()"},{"function":"main"}]}]}
 {"pid":1,"key":"b","tool":"leak","kind":"leak","message":"l","trails":[{"what":"allocated","frames":[{"function":"load"},{"function":"main"}]}]}"#;
 
-    /// Which of the three findings are left.
+    /// The findings of the three that are left.
     fn left(text: &str) -> Vec<String> {
         let known = Suppressions::parse(text, Path::new("s.toml")).unwrap();
         let mut report = gather(LINES.as_bytes());

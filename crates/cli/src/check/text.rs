@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use super::gather::{Found, Report, Trail};
 
-/// The findings, at most so many, and a line about all of them.
+/// The findings, at most `limit`, and a line about all of them.
 pub fn report(report: &Report, limit: usize) -> String {
     let mut out = String::new();
     for found in report.found.iter().take(limit) {
@@ -85,7 +85,7 @@ fn finding(out: &mut String, found: &Found) {
     }
 }
 
-/// Who did something: the frames from the innermost on.
+/// A stack: its frames from the innermost on.
 fn stack(out: &mut String, trail: &Trail) {
     let call = trail.call.as_ref().map(|call| format!(" by {call}")).unwrap_or_default();
     let mut before = format!("    {}{call}", trail.what);

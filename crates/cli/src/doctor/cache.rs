@@ -14,7 +14,7 @@ const ENTRY: usize = 24;
 /// Flags of a 64-bit x86 library for glibc.
 const X86_64_LIBC6: u32 = 0x0303;
 
-/// Libraries by name, the first of each name, which is the one the loader prefers.
+/// Libraries by name; the first of each name counts, as for the loader.
 #[derive(Clone, Debug, Default)]
 pub struct Cache {
     paths: HashMap<String, PathBuf>,
@@ -26,7 +26,7 @@ impl Cache {
         Cache::parse(&std::fs::read("/etc/ld.so.cache").unwrap_or_default())
     }
 
-    /// Reads the file's bytes; what cannot be understood is left out.
+    /// Reads the file's bytes; skips what cannot be understood.
     pub fn parse(bytes: &[u8]) -> Self {
         // An old-format table may precede the new one, at any multiple of eight.
         let start = (0..bytes.len()).step_by(8).find(|&at| bytes[at..].starts_with(MAGIC));

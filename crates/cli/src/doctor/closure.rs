@@ -11,7 +11,7 @@ use super::cache::Cache;
 use super::elf::{self, Elf, Kind};
 use crate::Error;
 
-/// At most this many libraries are looked at.
+/// The most libraries that are read.
 const LIBRARIES_MAX: usize = 4096;
 const SYSTEM: [&str; 4] =
     ["/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64"];
@@ -37,12 +37,12 @@ pub struct Search {
 }
 
 impl Search {
-    /// As a program that is started from here would search.
+    /// The search of a program started from here.
     pub fn here() -> Self {
         Search::new(Cache::system(), std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default())
     }
 
-    /// The same, and reads of files no more than the loader needs.
+    /// The same, but reads only what the loader needs of each file.
     pub fn for_loading() -> Self {
         Search { read: elf::read_for_loading, ..Search::here() }
     }
@@ -59,7 +59,7 @@ impl Search {
     /// The program's closure, with `preloaded` files as if LD_PRELOAD named them.
     pub fn closure(&self, program: Elf, preloaded: &[PathBuf]) -> Closure {
         let mut closure = Closure::default();
-        // Each file with the DT_RPATHs that hold for what it needs.
+        // For each file, the DT_RPATHs that apply to what it needs.
         let mut paths: Vec<Vec<String>> = vec![rpath(&program, &[])];
         let mut seen: HashSet<String> = HashSet::new();
         seen.insert(program.name());
@@ -108,7 +108,7 @@ impl Search {
         let mut failure = None;
         for path in candidates.filter(|p| p.exists()) {
             match (self.read)(&path) {
-                // The loader passes over libraries of other machines, as we do.
+                // The loader skips libraries for other machines, as we do.
                 Ok(found) if found.machine == "x86-64" && found.kind != Kind::Other => {
                     return Ok(Some(found));
                 }

@@ -31,12 +31,12 @@ const OFFLOAD: &str = ".llvm.offloading";
 /// What is to be done about images of target regions without PTX.
 pub(super) const HOW: &str = "link with `-foffload-lto -Wl,--save-temps` and give the PTX that this leaves by --redirect (docs/openmp.md)";
 
-/// What the backend cpu makes of a program.
+/// How a program works on the backend cpu.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Cpu {
-    /// The program starts, and CUDA answers it.
+    /// The program starts, and its CUDA calls work.
     pub starts: bool,
-    /// What keeps it from that.
+    /// What prevents that.
     pub why: Vec<String>,
     /// Kernels in its device code.
     pub kernels: usize,
@@ -73,11 +73,11 @@ impl Llvm {
 /// A file with device code.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct File {
-    /// Which.
+    /// Its path.
     pub file: PathBuf,
     /// The program itself, not a library.
     pub in_program: bool,
-    /// What it holds, such as `cubin sm_80`, each once.
+    /// The kinds of its images, such as `cubin sm_80`, each once.
     pub images: Vec<String>,
     /// Its kernels.
     pub kernels: usize,
@@ -93,7 +93,7 @@ pub struct File {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reason {
-    /// It is there as machine code only.
+    /// It exists as machine code only.
     NoPtx,
     /// It uses an instruction that is not run.
     Instruction,
@@ -112,9 +112,9 @@ pub struct Refused {
     pub kernel: String,
     /// Why.
     pub reason: Reason,
-    /// Line of the PTX text, from 1, where one is to blame.
+    /// Line of the PTX text, from 1, where a line is the cause.
     pub line: Option<u32>,
-    /// The instruction with its modifiers, where one is to blame.
+    /// The instruction with its modifiers, where one is the cause.
     pub instruction: Option<String>,
     /// What is wrong, one clause.
     pub why: String,
@@ -127,7 +127,7 @@ pub struct Interpreted {
     pub file: PathBuf,
     /// Its name as it is mangled.
     pub kernel: String,
-    /// What there is too much of, such as `basic blocks`.
+    /// What exceeds the limit, such as `basic blocks`.
     pub what: String,
     /// How much was found.
     pub found: usize,
@@ -135,7 +135,7 @@ pub struct Interpreted {
     pub limit: usize,
 }
 
-/// What becomes of a kernel.
+/// Whether and how a kernel runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Fate {
     Compiled,
@@ -154,7 +154,7 @@ pub fn examine(closure: &Closure, obstacles: &[Obstacle], missing: Option<&str>)
         if (object.device_code > 0 || object.offload > 0) && !own {
             progress::note(&format!("reading the device code of {}", object.path.shown()));
             let (file, fates) = of_file(&object.path, n == 0);
-            // OpenMP's device that is the host needs nothing of CUDA.
+            // OpenMP's host device needs no CUDA.
             if object.device_code == 0 && file.images.is_empty() && file.problems.is_empty() {
                 continue;
             }
@@ -180,8 +180,8 @@ impl Cpu {
     }
 }
 
-/// What keeps the program from starting. A runtime or driver that is not found is none of it: they come
-/// with the backend.
+/// What keeps the program from starting. A missing runtime or driver does not count: the backend
+/// brings them.
 fn hindrances(closure: &Closure, obstacles: &[Obstacle], missing: Option<&str>) -> Vec<String> {
     let mut why: Vec<String> = missing.map(str::to_owned).into_iter().collect();
     let blocking = obstacles.iter().filter(|o| o.blocks && o.name != "missing library");
@@ -200,7 +200,7 @@ fn hindrances(closure: &Closure, obstacles: &[Obstacle], missing: Option<&str>) 
 #[derive(Default)]
 struct Group<'a> {
     images: Vec<Image<'a>>,
-    /// Of which container each is.
+    /// The container of each.
     containers: Vec<u64>,
     units: bool,
     /// Images of target regions.
@@ -263,8 +263,8 @@ fn of_file(path: &Path, in_program: bool) -> (File, Vec<Fate>) {
         if not_loaded.contains(name) {
             continue;
         }
-        // A kernel that is in several containers runs if one of them does: linked machine code stands
-        // beside the units that it was made of.
+        // A kernel in several containers runs if one of them runs: linked machine code comes beside
+        // the units that it was made of.
         let entry = kernels.entry(name.clone()).or_insert_with(|| fate.clone());
         let better = match (&*entry, fate) {
             (Fate::Refused(old), Fate::Refused(new)) => {
@@ -282,8 +282,8 @@ fn of_file(path: &Path, in_program: bool) -> (File, Vec<Fate>) {
     (found, fates)
 }
 
-/// How well PTX suits the CPU, the highest best: of those up to its capability the latest, else the
-/// earliest of the later ones.
+/// How well PTX suits the CPU (highest is best): the latest up to its capability, else the earliest
+/// of the later ones.
 fn rank(arch: &Arch) -> Option<(u8, u32)> {
     match arch {
         Arch::Sm(n, SmVariant::Plain) if *n <= CAPABILITY => Some((2, *n)),
@@ -293,7 +293,7 @@ fn rank(arch: &Arch) -> Option<(u8, u32)> {
     }
 }
 
-/// The kernels of a group, each with what becomes of it, and those that are not loaded.
+/// The kernels of a group with their fates, including those that are not loaded.
 fn kernels_of(group: &Group<'_>, path: &Path) -> (Vec<(String, Fate)>, BTreeSet<String>) {
     let refused = |kernel: &str, reason, why: String| Refused {
         file: path.to_owned(),
@@ -312,8 +312,8 @@ fn kernels_of(group: &Group<'_>, path: &Path) -> (Vec<(String, Fate)>, BTreeSet<
             }
         }
     }
-    // As whoever loads them does (`cushim_ptx::texts::module`): NVIDIA's library of the device runtime is not needed
-    // beside others, and its kernels are nobody's.
+    // As `cushim_ptx::texts::module` does when it loads them: NVIDIA's device runtime library is
+    // not needed beside others, and its kernels do not count.
     let several = best.len() > 1;
     let mut left_out = BTreeSet::new();
     let mut modules = Vec::with_capacity(best.len());
@@ -325,7 +325,7 @@ fn kernels_of(group: &Group<'_>, path: &Path) -> (Vec<(String, Fate)>, BTreeSet<
             other => modules.push(other),
         }
     }
-    // Machine code that was linked holds the kernels of all units, those of the library among them.
+    // Linked machine code holds the kernels of all units, including the library's.
     let (theirs, all) =
         (kernel_names(group, |of| left_out.contains(of)), kernel_names(group, |_| true));
     let names: Vec<String> = all.difference(&theirs).cloned().collect();
@@ -388,7 +388,7 @@ fn entries(module: &Module) -> impl Iterator<Item = (&str, u32)> {
     functions.filter(|(_, f)| f.entry && f.defined).map(|(n, f)| (f.name.as_str(), n as u32))
 }
 
-/// What becomes of a kernel that runs.
+/// How a kernel runs, by its size.
 fn size(module: &Module, kernel: u32, path: &Path) -> Fate {
     match cushim_ptx_jit::too_large(module, kernel) {
         Some(NotCompiled::TooLarge { kernel, what, found, limit }) => {

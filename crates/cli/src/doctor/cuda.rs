@@ -40,15 +40,15 @@ pub struct Part {
     pub file: PathBuf,
     /// The file is the program itself, not a library.
     pub in_program: bool,
-    /// The file is there; what is needed and not found is named all the same.
+    /// The file was found; missing ones are listed too.
     pub found: bool,
-    /// Its symbols are gone.
+    /// It is stripped.
     pub stripped: bool,
     /// Bytes of NVIDIA device code in that file.
     pub device_code: u64,
 }
 
-/// The parts that one file carries; `program` if it is the one that was asked about.
+/// The parts in one file; `program`: it is the program itself.
 pub fn parts(object: &Elf, program: bool) -> Vec<Part> {
     let part = |what, major| Part {
         what,
@@ -84,7 +84,7 @@ pub fn parts(object: &Elf, program: bool) -> Vec<Part> {
     parts
 }
 
-/// What a needed name that was not found would have been.
+/// The part that a needed but missing library would have been.
 pub fn missing(name: &str) -> Option<Part> {
     let (what, major) = match runtime_major(name) {
         Some(major) => (What::SharedRuntime, Some(major)),
@@ -117,8 +117,8 @@ pub fn is_driver(name: &str) -> bool {
     name == "libcuda.so" || name.starts_with("libcuda.so.")
 }
 
-/// A file that registers device code with functions that it does not ask others for has them inside;
-/// where symbols are left, they say it themselves.
+/// A file has the registration functions inside if it registers device code and does not import
+/// them; symbols, if any, show it directly.
 fn has_static_runtime(object: &Elf) -> bool {
     let own = object.defines.contains("__cudaRegisterFatBinary")
         && !object.exports.contains("__cudaRegisterFatBinary");
@@ -134,9 +134,9 @@ fn asks_driver(object: &Elf) -> bool {
         && (has("cuGetProcAddress") || has("cuGetProcAddress_v2"))
 }
 
-/// Symbols tell (`__cudaRegisterTexture` went with 12, `cudaGetDeviceProperties_v2` came with 12 and
-/// went with 13); else the names that the runtime asks the driver for, which are strings in it:
-/// libraries came with 12, the multi-device launch went with 13.
+/// By symbols (`__cudaRegisterTexture` ended with 12, `cudaGetDeviceProperties_v2` is in 12 only),
+/// else by the names of driver functions that the runtime holds as strings: libraries came with 12,
+/// the multi-device launch ended with 13.
 fn static_major(object: &Elf) -> Option<u32> {
     let symbol = |name| object.defines.contains(name);
     let string = |name| object.strings.contains(name);

@@ -18,7 +18,7 @@ use crate::Error;
 
 type Header = FileHeader64<Endianness>;
 
-/// Symbols that are looked for; everything else is not kept.
+/// The symbols that are looked for; no others are kept.
 const NAMES: [&str; 17] = [
     "__cudaRegisterFatBinary",
     "__cudaRegisterTexture",
@@ -52,9 +52,9 @@ const STRINGS: [&str; 8] = [
 ];
 
 /// At most this many bytes of constant data are searched for strings, so that a file of any size is
-/// looked at in a moment.
+/// quickly examined.
 const STRINGS_MAX: u64 = 256 << 20;
-/// At most this many needed libraries and search folders are believed.
+/// The most needed libraries and search folders that are read.
 const ENTRIES_MAX: usize = 4096;
 
 /// What kind of file it is.
@@ -78,7 +78,7 @@ pub struct Elf {
     pub path: PathBuf,
     /// What it is.
     pub kind: Kind,
-    /// Machine, as people call it; `x86-64` is the one we serve.
+    /// The machine's usual name; cushim supports `x86-64`.
     pub machine: String,
     /// The loader it asks for, empty for a library.
     pub interpreter: String,
@@ -88,23 +88,23 @@ pub struct Elf {
     pub needed: Vec<String>,
     /// DT_RPATH, split at colons.
     pub rpath: Vec<String>,
-    /// DT_RUNPATH, split at colons; where it is there, the loader ignores DT_RPATH.
+    /// DT_RUNPATH, split at colons; if present, the loader ignores DT_RPATH.
     pub runpath: Option<Vec<String>>,
     /// DT_AUDIT and DT_DEPAUDIT.
     pub audit: Vec<String>,
-    /// Bytes of each thread's own data that must lie at a fixed place (DF_STATIC_TLS), with room to align them.
+    /// Bytes of thread-local data at fixed offsets (DF_STATIC_TLS), with room to align them.
     pub static_tls: u64,
     /// No symbol table but the dynamic one.
     pub stripped: bool,
     /// It has section headers; without them symbols and device code cannot be seen.
     pub sections: bool,
-    /// Names of those of our list that it defines anywhere, also privately.
+    /// Names of our list that it defines, also privately.
     pub defines: BTreeSet<&'static str>,
-    /// Names of those of our list that it offers to others.
+    /// Names of our list that it exports.
     pub exports: BTreeSet<&'static str>,
-    /// Names of those of our list that it wants from others.
+    /// Names of our list that it imports.
     pub imports: BTreeSet<&'static str>,
-    /// Functions that it wants from a CUDA runtime, and from the driver.
+    /// Functions that it imports from a CUDA runtime, and from the driver.
     pub wants: Wants,
     /// Strings of our list that its constant data holds.
     pub strings: BTreeSet<&'static str>,
@@ -134,7 +134,7 @@ pub fn read(path: &Path) -> Result<Elf, Error> {
     parse(path, &open(path)?)
 }
 
-/// Reads of the file at `path` what the loader needs, whatever its size: no symbols, no sections.
+/// Reads only what the loader needs of the file at `path`: no symbols, no sections.
 pub fn read_for_loading(path: &Path) -> Result<Elf, Error> {
     parse_parts(path, &open(path)?, false)
 }
@@ -153,8 +153,8 @@ fn open(path: &Path) -> Result<ReadCache<File>, Error> {
     Ok(ReadCache::new(file))
 }
 
-/// Whether the header alone says that the file is a library for x86-64 with nothing cut off. A program that
-/// may lie anywhere in memory says the same: for files whose name tells what they are.
+/// Whether the header alone shows a complete library for x86-64. A position-independent program
+/// looks the same: only for files whose name tells what they are.
 pub fn is_library_by_header(path: &Path) -> bool {
     use std::io::Read;
     let flags = libc::O_NONBLOCK | libc::O_CLOEXEC;
@@ -221,7 +221,7 @@ fn machine_name(machine: u16, wide: bool) -> String {
 }
 
 impl Elf {
-    /// What other files call it: DT_SONAME, else the file's name.
+    /// Its name for other files: DT_SONAME, else the file's name.
     pub fn name(&self) -> String {
         let file = || self.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         self.soname.clone().unwrap_or_else(file)
@@ -250,8 +250,8 @@ impl Elf {
         self.kind = match header.e_type(endian) {
             elf::ET_EXEC | elf::ET_DYN if !self.interpreter.is_empty() => Kind::Dynamic,
             elf::ET_EXEC => Kind::Static,
-            // A static executable that can be loaded anywhere looks like a library without a name,
-            // without needs and with an entry point.
+            // A static position-independent executable looks like a library without name and
+            // dependencies, but with an entry point.
             elf::ET_DYN if !dynamic || !named && header.e_entry(endian) != 0 => Kind::Static,
             elf::ET_DYN => Kind::Library,
             _ => Kind::Other,
@@ -268,7 +268,7 @@ impl Elf {
         Ok(())
     }
 
-    /// Takes in the dynamic section; answers whether it has a name or needs.
+    /// Reads the dynamic section; returns whether it has a name or dependencies.
     fn dynamic<'a, R: ReadRef<'a>>(
         &mut self,
         endian: Endianness,
@@ -331,7 +331,7 @@ impl Elf {
                 continue;
             }
             self.stripped &= public;
-            // The string table in one piece: reading name by name would keep each of them.
+            // The string table at once: reading name by name would keep each of them.
             let names = sections.section(table.string_section())?.data(endian, data)?;
             let names = StringTable::new(names, 0, names.len() as u64);
             for index in 1..table.len() {

@@ -7,7 +7,7 @@ use super::findings::Feature;
 use super::obstacle::Obstacle;
 use super::verdict::Verdict;
 
-/// The features, given the parts and what stands in the way.
+/// The features, given the parts and the obstacles.
 pub fn features(parts: &[Part], obstacles: &[Obstacle]) -> Vec<Feature> {
     if let Some(blocking) = obstacles.iter().find(|o| o.blocks) {
         let why = format!("blocked: {}", blocking.name);
@@ -69,7 +69,7 @@ pub fn features(parts: &[Part], obstacles: &[Obstacle]) -> Vec<Feature> {
     features
 }
 
-/// The features that every program is asked about.
+/// The features that are listed for every program.
 const NAMES: [&str; 6] = [
     "kernel launches",
     "kernel names",

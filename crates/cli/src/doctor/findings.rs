@@ -15,27 +15,27 @@ use super::observed::Run;
 use super::obstacle::{Interposer, Obstacle};
 use super::verdict::Verdict;
 
-/// One thing that cushim does, and whether it does it here.
+/// A feature of cushim, and whether it works here.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Feature {
     /// What it is.
     pub name: &'static str,
     /// Whether it works for this program.
     pub verdict: Verdict,
-    /// Why so.
+    /// The reason.
     pub why: String,
 }
 
-/// The file that was asked about.
+/// The examined file.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Program {
     /// As found on PATH.
     pub path: PathBuf,
-    /// The script that names it as its interpreter, where that is what was asked about.
+    /// The script that was given, if this is its interpreter.
     pub script: Option<PathBuf>,
     /// What kind of file it is, in words.
     pub kind: String,
-    /// Symbols are gone.
+    /// It is stripped.
     pub stripped: bool,
     /// Libraries that are loaded with it.
     pub libraries: usize,
@@ -44,11 +44,11 @@ pub struct Program {
 /// Which CUDA a program would get.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Backends {
-    /// What `--backend auto` takes here.
+    /// What `--backend auto` chooses here.
     pub auto: &'static str,
     /// What decides it.
     pub why: String,
-    /// What the others lack beside libcushim.so; null: nothing.
+    /// What is missing beside libcushim.so for the others; null: nothing.
     pub missing: Option<String>,
 }
 
@@ -59,7 +59,7 @@ pub struct Findings {
     pub cushim: &'static str,
     /// libcushim.so, or why there is none.
     pub library: Option<PathBuf>,
-    /// Which CUDA programs get, where libcushim.so is found.
+    /// The backends, where libcushim.so is found.
     pub backends: Option<Backends>,
     /// The program; none if only the machine was asked about.
     pub program: Option<Program>,
@@ -67,29 +67,29 @@ pub struct Findings {
     pub cuda: Vec<Part>,
     /// What will work.
     pub features: Vec<Feature>,
-    /// What stands in the way.
+    /// The obstacles.
     pub obstacles: Vec<Obstacle>,
-    /// Who else interposes.
+    /// Other interposers.
     pub interposers: Vec<Interposer>,
-    /// What the CPU makes of the program, where that was asked.
+    /// How the program works on the CPU, if asked for.
     pub cpu: Option<Cpu>,
-    /// What backend hsa finds, where that was asked.
+    /// What backend hsa finds, if asked for.
     pub hsa: Option<Hsa>,
-    /// What a run showed, where one was asked for.
+    /// The observed run, if asked for.
     pub run: Option<Run>,
     /// The machine.
     pub machine: Machine,
 }
 
 impl Findings {
-    /// Whether something keeps everything from being traced.
+    /// Whether an obstacle blocks all tracing.
     pub fn blocked(&self) -> bool {
         self.obstacles.iter().any(|o| o.blocks)
     }
 }
 
 impl Machine {
-    /// Why no kernel can run here at all, if that is so.
+    /// Why no kernel can run here, if none can.
     pub fn obstacle(&self) -> Option<String> {
         let Some(driver) = &self.driver else {
             return Some("libcuda.so.1 is not installed: every CUDA call will fail".to_owned());

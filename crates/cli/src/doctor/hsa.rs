@@ -21,7 +21,7 @@ pub struct Hsa {
     pub failure: Option<String>,
 }
 
-/// Asks; `library` is libcushim.so.
+/// Examines it; `library` is libcushim.so.
 pub fn ask(library: &Path, emulated: &[Emulated]) -> Hsa {
     let answer = front(library, emulated).and_then(|(front, environment)| {
         let (said, complained) = probe_elsewhere(&front, &environment)?;
@@ -30,7 +30,7 @@ pub fn ask(library: &Path, emulated: &[Emulated]) -> Hsa {
     answer.unwrap_or_else(|failure| Hsa { failure: Some(failure), ..Hsa::default() })
 }
 
-/// The driver library of virtual CUDA, and what tells it where to look.
+/// The driver library of virtual CUDA, and its variables.
 fn front(library: &Path, emulated: &[Emulated]) -> Result<(PathBuf, Environment), String> {
     let shown = |error: crate::Error| error.to_string();
     let [.., cuda] = preload::FRONTS;

@@ -21,7 +21,7 @@ pub const PROBE: &str = "__probe-driver";
 
 /// How long libcuda may take to answer; a first `cuInit` of eight GPUs takes some seconds.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// Folders where libcuda is though the loader's cache does not say so (WSL, containers).
+/// Folders where libcuda may be without an entry in the loader's cache (WSL, containers).
 const FOLDERS: [&str; 6] = [
     "/usr/lib/wsl/lib",
     "/usr/lib/x86_64-linux-gnu",
@@ -38,11 +38,11 @@ pub struct Machine {
     pub architecture: String,
     /// libcuda.so.1 as the loader would find it.
     pub driver: Option<Driver>,
-    /// Names of the GPUs, as the kernel module or the driver library tells them.
+    /// Names of the GPUs, from the kernel module or the driver library.
     pub gpus: Vec<String>,
     /// Device files that are there.
     pub devices: Vec<String>,
-    /// What the kernel module says of itself, empty where it is not loaded.
+    /// The kernel module's version text, empty where it is not loaded.
     pub kernel_module: String,
     /// CUDA_VISIBLE_DEVICES, where it is set.
     pub visible_devices: Option<String>,
@@ -55,9 +55,9 @@ pub struct Driver {
     pub path: PathBuf,
     /// Its version by file name, such as 580.159.
     pub version: Option<String>,
-    /// The newest CUDA it serves, such as 13.0, as it says itself.
+    /// The newest CUDA version that it reports, such as 13.0.
     pub cuda: Option<String>,
-    /// What `cuInit` answered.
+    /// What `cuInit` returned.
     pub init: Option<i32>,
     /// How many devices it has.
     pub count: Option<i32>,
@@ -65,8 +65,8 @@ pub struct Driver {
     pub failure: Option<String>,
 }
 
-/// The file of the driver library as a program that is started from here would find it, if there is one,
-/// whether it works or not: a link that leads nowhere is one, too.
+/// The driver library that a program started from here would find, if any, whether it works or not;
+/// a dangling link counts too.
 pub fn libcuda() -> Option<PathBuf> {
     let given = std::env::var_os(environ::LIBCUDA).filter(|given| !given.is_empty());
     let library_path = std::env::var("LD_LIBRARY_PATH").unwrap_or_default();
@@ -80,7 +80,7 @@ pub fn libcuda() -> Option<PathBuf> {
     whole.or_else(|| files.iter().find(|path| path.is_symlink())).cloned()
 }
 
-/// Looks at this machine.
+/// Examines this machine.
 pub fn look() -> Machine {
     let driver = libcuda().map(ask);
     let mut gpus = gpus();
@@ -124,7 +124,7 @@ fn module() -> String {
     text.lines().next().and_then(|l| l.split_once(':')).map_or("", |l| l.1).trim().to_owned()
 }
 
-/// Asks the library at `path` in a process of its own.
+/// Asks the library at `path` in a separate process.
 fn ask(path: PathBuf) -> Driver {
     let file = path.canonicalize().unwrap_or_else(|_| path.clone());
     let file = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -149,8 +149,8 @@ fn ask(path: PathBuf) -> Driver {
     driver
 }
 
-/// What a driver library at `path` says, and what is said on standard error meanwhile; `environment` is added to this
-/// process's.
+/// What a driver library at `path` reports, and its output on standard error; `environment` is
+/// added to this process's.
 pub fn probe_elsewhere(
     path: &Path,
     environment: &[(&str, OsString)],
@@ -190,10 +190,10 @@ pub fn probe_elsewhere(
     }
 }
 
-/// What the process of its own does: loads `path` and prints what it says, a line for each fact.
+/// The work of that process: loads `path` and prints what it reports, a line for each fact.
 pub fn probe(path: &Path) {
     let Ok(name) = CString::new(path.as_os_str().as_bytes()) else { return };
-    // SAFETY: a NUL-terminated path; the constructors of the library are what we came for.
+    // SAFETY: a NUL-terminated path; running the library's constructors is intended.
     let library = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
     if library.is_null() {
         // SAFETY: dlopen just failed, so there is a message, and no other thread.

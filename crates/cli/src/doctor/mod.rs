@@ -152,7 +152,7 @@ pub fn run(args: DoctorArgs) -> Outcome {
     }))
 }
 
-/// What the command line cannot say by itself, where nothing is run.
+/// Checks the options together, where nothing is run.
 fn check(args: &DoctorArgs) -> Result<(), Error> {
     let wrong = match args.backend {
         Some(Backend::Cpu) if args.program.is_none() => {
@@ -172,7 +172,7 @@ fn check(args: &DoctorArgs) -> Result<(), Error> {
     Err(Error::Usage(wrong.to_owned()))
 }
 
-/// The process of its own that [`machine::look`] starts: answers whether this is it.
+/// Does the work of the process that [`machine::look`] starts; returns whether this is it.
 pub fn is_probe(mut arguments: impl Iterator<Item = std::ffi::OsString>) -> bool {
     if arguments.nth(1).is_none_or(|first| first != PROBE) {
         return false;
@@ -183,18 +183,18 @@ pub fn is_probe(mut arguments: impl Iterator<Item = std::ffi::OsString>) -> bool
     true
 }
 
-/// Examines `program` (none: only the machine). `library` is where libcushim.so is to be, if not in its
-/// usual places. Errors: the program cannot be found or is no program.
+/// Examines `program` (none: only the machine). `library` is the path of libcushim.so, if not in
+/// its usual places. Errors: the program cannot be found or is no program.
 pub fn examine(program: Option<&Path>, library: Option<&Path>) -> Result<Findings, Error> {
     findings(program, library, &Asked::default())
 }
 
-/// What is asked about a program beyond the usual.
+/// Additional questions about a program.
 #[derive(Default)]
 struct Asked {
     /// Whether it starts on the CPU, and which kernels run there.
     cpu: bool,
-    /// Which AMD GPUs there are, one in software with them or not.
+    /// Which AMD GPUs there are, with these in software.
     hsa: Option<Vec<launch::Emulated>>,
     /// Files that may have its symbols.
     symbols: Vec<PathBuf>,
@@ -241,7 +241,7 @@ fn look(findings: &mut Findings, name: &Path, asked: &Asked) -> Result<(), Error
     let obstacles = &mut findings.obstacles;
     obstacles.extend(obstacles::of_file(&own));
     obstacles.extend(program::privileges(&found.path));
-    // Another loader may search elsewhere: its results are not guessed.
+    // Another loader may search elsewhere: nothing is assumed about it.
     let foreign = findings.obstacles.iter().any(|o| o.blocks && o.name != "library");
     let closure = if foreign && own.machine != "x86-64" {
         closure::Closure { objects: vec![own], ..Default::default() }

@@ -13,10 +13,10 @@ pub struct Obstacle {
     pub why: String,
 }
 
-/// Somebody else who puts functions before those of the system.
+/// Another library that interposes functions of the system.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Interposer {
-    /// Who.
+    /// The library.
     pub file: String,
     /// What it does and what that means, one sentence.
     pub why: String,

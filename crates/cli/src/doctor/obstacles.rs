@@ -14,7 +14,7 @@ use cushim_names::Foreign as _;
 /// libc and its parts, which define what others interpose.
 const LIBC: [&str; 4] = ["libc.so.6", "libdl.so.2", "ld-linux-x86-64.so.2", "libpthread.so.0"];
 
-/// The name of what [`of_lost`] finds.
+/// The name of the obstacle that [`of_lost`] finds.
 pub const LOST: &str = "stripped runtime";
 
 fn obstacle(name: &'static str, blocks: bool, why: String) -> Obstacle {
@@ -26,7 +26,7 @@ pub fn no_library(error: &Error) -> Obstacle {
     obstacle("library", true, error.to_string())
 }
 
-/// What this environment does.
+/// Obstacles in this environment.
 pub fn environment() -> Vec<Obstacle> {
     let mut found = Vec::new();
     if environ::disabled() {
@@ -40,7 +40,7 @@ pub fn environment() -> Vec<Obstacle> {
     found
 }
 
-/// What the program's own file does.
+/// Obstacles in the program's own file.
 pub fn of_file(elf: &Elf) -> Vec<Obstacle> {
     let mut found = of_loading(elf);
     if elf.machine == "x86-64" && !elf.sections && elf.kind != Kind::Static {
@@ -92,7 +92,7 @@ fn executable(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|m| m.permissions().mode() & 0o111 != 0)
 }
 
-/// What the program and its libraries do together.
+/// Obstacles in the program and its libraries together.
 pub fn of_closure(closure: &Closure) -> Vec<Obstacle> {
     let mut found = Vec::new();
     let program = closure.objects.first();
@@ -119,7 +119,7 @@ pub fn of_closure(closure: &Closure) -> Vec<Obstacle> {
             );
             found.push(obstacle("absolute path", false, why));
         }
-        // NVIDIA's runtime imports it too, for its own tools; that says nothing of the program.
+        // NVIDIA's runtime imports it too, for its own tools; that does not count.
         if object.imports.contains("dlmopen") && !cuda::has_runtime(object) {
             let why = format!(
                 "{path} may load libraries into another namespace (dlmopen), where nothing is preloaded"
@@ -135,8 +135,8 @@ pub fn of_closure(closure: &Closure) -> Vec<Obstacle> {
     found
 }
 
-/// A runtime inside a file whose symbols are nowhere: it can be seen at the driver, but not be replaced. `named`:
-/// files with symbols were given.
+/// A runtime inside a file without any symbols: it can be seen at the driver, but not replaced.
+/// `named`: files with symbols were given.
 pub fn of_lost(part: &Part, named: bool) -> Obstacle {
     let file = part.file.shown();
     let what = if named {
@@ -152,7 +152,7 @@ fn is_libc(object: &Elf) -> bool {
     LIBC.contains(&object.name().as_str())
 }
 
-/// Who else puts functions before those of the system.
+/// Other libraries that interpose functions of the system.
 pub fn interposers(closure: &Closure, preloaded: &[PathBuf]) -> Vec<Interposer> {
     let mut found = Vec::new();
     let mut add = |file: String, why: &str| found.push(Interposer { file, why: why.to_owned() });

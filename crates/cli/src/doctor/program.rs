@@ -13,15 +13,15 @@ use super::obstacle::Obstacle;
 use crate::Error;
 use cushim_names::Foreign as _;
 
-/// Interpreters may be scripts themselves; the kernel gives up after as many.
+/// Interpreters may be scripts themselves; the kernel gives up after this many.
 const SCRIPTS_MAX: usize = 5;
 
-/// The file to run and the script that asked for it.
+/// The file to run, and the script that names it.
 #[derive(Debug)]
 pub struct Found {
     /// An executable or a library, not a script.
     pub path: PathBuf,
-    /// The script that was asked about.
+    /// The script that was given.
     pub script: Option<PathBuf>,
 }
 
@@ -33,7 +33,7 @@ pub fn find(name: &Path) -> Result<Found, Error> {
         let Some(line) = interpreter(&path)? else { return Ok(Found { path, script }) };
         let mut words = line.split_ascii_whitespace();
         let mut next = words.next().unwrap_or_default().to_owned();
-        // `#!/usr/bin/env -S python3 -u`: what env runs is what matters.
+        // `#!/usr/bin/env -S python3 -u`: the program that env runs counts.
         if next.ends_with("/env") {
             let program = words.find(|w| !w.starts_with('-') && !w.contains('='));
             next = program.map_or(next, str::to_owned);
@@ -79,7 +79,7 @@ fn interpreter(path: &Path) -> Result<Option<String>, Error> {
     Ok(Some(String::from_utf8_lossy(line).trim().to_owned()))
 }
 
-/// What makes the loader ignore LD_PRELOAD: the process gets rights that its starter does not have.
+/// Rights of the file that make the loader ignore LD_PRELOAD.
 pub fn privileges(path: &Path) -> Option<Obstacle> {
     let meta = fs::metadata(path).ok()?;
     // SAFETY: these two cannot fail and touch no memory.

@@ -16,7 +16,7 @@ use super::machine::Machine;
 use super::observed::{Library, Run};
 use super::verdict::Verdict;
 
-/// How much is said, and how.
+/// How much is shown, and how.
 #[derive(Clone, Copy, Debug)]
 pub struct How {
     /// Everything, not a summary.
@@ -142,9 +142,9 @@ fn features(out: &mut String, findings: &Findings) {
     }
 }
 
-/// So many kernels of a kind are named in a summary.
+/// How many kernels of a kind a summary names.
 const NAMED: usize = 3;
-/// A name is given this many columns at least.
+/// The least columns for a name.
 const NAME_MIN: usize = 24;
 
 impl How {
@@ -275,7 +275,7 @@ fn observed(out: &mut String, run: &Run, how: &How) {
         }
     }
     let missing = run.missing.iter().map(|name| (name.clone(), "not found".to_owned()));
-    section(out, "Asked for in vain", missing);
+    section(out, "Asked for and not found", missing);
     let wrong = run.libraries.iter().filter(|library| run.here(library) != Verdict::Yes).count();
     let _ = match (run.libraries.len(), wrong) {
         (0, _) => writeln!(out, "\nThe program loaded nothing of CUDA's."),

@@ -11,14 +11,15 @@ use cushim_patch::{File, Runtime, debug};
 use super::cuda::{Part, What};
 use crate::images::HostFile;
 
-/// Whether a part is a runtime inside a file whose symbols are nowhere: not in the file itself, in none of those
-/// that are `named`, and not where debug files are by convention.
+/// Whether a part is a runtime inside a file without symbols: neither in the file itself, nor in
+/// the files `named`, nor where debug files are by convention.
 pub fn are_lost(part: &Part, named: &[PathBuf]) -> bool {
     part.what == What::StaticRuntime && part.stripped && elsewhere(&part.file, named).is_none()
 }
 
-/// What the backends driver and cpu will find when they load the file at `path`, by the rules of the audit library: none,
-/// no CUDA runtime inside; else whether it stays as it is, since its functions cannot be told.
+/// What the backends driver and cpu will find when they load the file at `path`, by the rules of
+/// the audit library. None: no CUDA runtime inside; else whether it is not redirected, since its
+/// functions cannot be located.
 pub fn runtime_inside(path: &Path, named: &[PathBuf]) -> Option<bool> {
     let own = HostFile::open(path).ok()?;
     let file = File::parse(own.bytes()).ok()?;
@@ -33,7 +34,7 @@ pub fn runtime_inside(path: &Path, named: &[PathBuf]) -> Option<bool> {
     }
 }
 
-/// The file with the symbols of the one at `path`, those that are `named` first.
+/// The file with the symbols for `path`; the files `named` are tried first.
 fn elsewhere(path: &Path, named: &[PathBuf]) -> Option<PathBuf> {
     let own = HostFile::open(path).ok()?;
     let file = File::parse(own.bytes()).ok()?;

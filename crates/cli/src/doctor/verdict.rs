@@ -15,7 +15,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// As it is shown.
+    /// The word that is shown.
     pub fn word(self) -> &'static str {
         match self {
             Verdict::Yes => "yes",

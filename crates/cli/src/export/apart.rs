@@ -9,10 +9,10 @@ use cushim_trace::layout::{GPU_COPY, GPU_SET};
 use cushim_analysis::arguments::copy_direction;
 use cushim_analysis::known::Kernel;
 
-/// Rows beside each other for what runs at one time on one stream: the branches of a graph.
+/// The most rows for work that runs at the same time on one stream: branches of a graph.
 const ROWS_MAX: usize = 64;
 
-/// What work on a GPU is called.
+/// The name of GPU work.
 pub fn name(gpu: &Gpu, kernel: Option<&Kernel>) -> String {
     match gpu.what {
         GPU_COPY => format!("copy {}", copy_direction(gpu.direction)),
@@ -21,7 +21,7 @@ pub fn name(gpu: &Gpu, kernel: Option<&Kernel>) -> String {
     }
 }
 
-/// A number for the call of `link` of file `source` that is one in the whole export and exact in a
+/// A number for the call of `link` of file `source` that is unique in the export and exact in a
 /// double. The lower 40 bits of a link count the calls of its process.
 pub fn number(source: usize, link: u64) -> u64 {
     (source as u64 + 1) << 40 | link & ((1 << 40) - 1)

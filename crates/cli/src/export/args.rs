@@ -8,7 +8,7 @@ use clap::ValueEnum;
 #[derive(clap::Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub struct ExportArgs {
-    /// Trace files, or folders in which to look for them (*.cushim)
+    /// Trace files, or folders with them (*.cushim)
     #[arg(required = true, value_name = "FILE|DIR")]
     pub files: Vec<PathBuf>,
 

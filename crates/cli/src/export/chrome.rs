@@ -64,7 +64,7 @@ struct Line<'a> {
     args: Args<'a>,
 }
 
-/// What belongs to it. A field that has no value is left out: readers take it for -1.
+/// Its arguments. Fields without a value are omitted: readers take them for -1.
 #[derive(Default, Serialize)]
 struct Args<'a> {
     #[serde(rename = "External id")]
@@ -80,7 +80,8 @@ struct Args<'a> {
     shared: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     device: Option<i32>,
-    /// The stream as `report` calls it. `stream` is the number of a GPU's track, which there is none of.
+    /// The stream as `report` names it; `stream` would be the number of a GPU's track, which does
+    /// not exist here.
     #[serde(rename = "cuda stream", skip_serializing_if = "Option::is_none")]
     stream: Option<String>,
     #[serde(rename = "kernel args", skip_serializing_if = "Option::is_none")]
@@ -165,7 +166,7 @@ impl<W: Write> Chrome<W> {
 }
 
 impl Args<'_> {
-    /// What only this kind of event has.
+    /// The fields that only this kind of event has.
     fn detail(
         &mut self,
         event: &Event<'_>,
@@ -347,7 +348,7 @@ impl<W: Write> Chrome<W> {
             if gpu.graph_node != 0 {
                 args.insert("graph node id".into(), gpu.graph_node.into());
             }
-            // What was counted, if anything.
+            // The counters, if any.
             args.extend(gpu.counted(meta).map(|(name, n)| (name.to_owned(), Json::from(n))));
         }
         let line = serde_json::json!({
@@ -406,7 +407,7 @@ impl<W: Write> Chrome<W> {
     }
 }
 
-/// From where to where, in PyTorch's words.
+/// The direction of a copy in PyTorch's words.
 fn short_direction(kind: u8) -> &'static str {
     match kind {
         1 | 3 => "HtoD",

@@ -26,9 +26,9 @@ pub trait Sink {
 pub struct Origin {
     /// Number of its host among all, from 0.
     pub host: usize,
-    /// Rank among the job's processes: its own, else one that nobody has.
+    /// Rank among the job's processes: its own, else an unused one.
     pub rank: u32,
-    /// Whether the process told its rank.
+    /// Whether the process knew its rank.
     pub told: bool,
     /// The program's file name.
     pub program: String,
@@ -36,7 +36,7 @@ pub struct Origin {
     pub begin_ns: u64,
 }
 
-/// Tells the processes apart. Those that do not know their rank get free ones in their
+/// Gives each process an identity. Those that do not know their rank get unused ones in their
 /// order.
 pub fn origins(files: &[TraceFile]) -> Vec<Origin> {
     let mut hosts: Vec<&str> = Vec::new();

@@ -56,7 +56,7 @@ pub fn write(
     Ok(())
 }
 
-/// Where a process's table goes. Where no process told a rank, there is but rank 0.
+/// Where a process's table goes. If no process knew its rank, the only one is rank 0.
 fn place(
     folder: &Path,
     run: &str,
@@ -73,7 +73,7 @@ fn place(
     let folder = folder.join(format!("run={run}")).join(format!("rank={rank}"));
     let stem = trace.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let mut path = folder.join(format!("{stem}.parquet"));
-    // Traces of one name from two folders.
+    // Traces of the same name from two folders.
     let mut number = 2;
     while !taken.insert(path.clone()) {
         path = folder.join(format!("{stem}-{number}.parquet"));

@@ -37,7 +37,7 @@ pub fn run(args: ExportArgs) -> Outcome {
     Ok(0)
 }
 
-/// Writes what the arguments say; answers the traces, which know what is missing from them.
+/// Writes what the arguments say; returns the traces, for messages about what they lack.
 pub fn write(args: &ExportArgs) -> Result<Vec<TraceFile>, Error> {
     let mut files = open_all(&args.files)?;
     refuse_traces(&args.output, &files)?;
@@ -78,7 +78,7 @@ fn single(path: &Path, force: bool) -> Result<Output, Error> {
     }
 }
 
-/// A trace that is being read is not what to write to, `--force` or not.
+/// Refuses to write to a trace that is being read, even with `--force`.
 fn refuse_traces(output: &Path, files: &[TraceFile]) -> Result<(), Error> {
     let Ok(output) = output.canonicalize() else { return Ok(()) };
     match files.iter().any(|file| file.path().canonicalize().is_ok_and(|path| path == output)) {

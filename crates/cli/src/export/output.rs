@@ -35,7 +35,7 @@ enum Raw {
         file: File,
         force: bool,
     },
-    /// The same where the file system cannot do that: a hidden name beside the real one.
+    /// The same where the file system does not support that: a hidden name beside the real one.
     Hidden {
         file: File,
         name: PathBuf,
@@ -73,7 +73,7 @@ pub fn check(path: &Path, force: bool) -> Result<(), Error> {
     }
 }
 
-/// An output that a view writes to, too: a view keeps what it is given.
+/// An output that a view, which keeps its writer, also writes to.
 #[derive(Clone)]
 pub struct Shared(Rc<RefCell<Option<Output>>>);
 
@@ -124,7 +124,7 @@ impl Output {
     pub fn create(path: &Path, force: bool) -> Result<Self, Error> {
         let failed = |e| Error::io("create", path, e);
         let (raw, path) = match destination(path).map_err(failed)? {
-            // What is behind `/dev/stdout` may be a file that has begun.
+            // `/dev/stdout` may be a file that already has contents.
             Destination::Stream(path) => {
                 let file = File::options().append(true).open(&path).map_err(failed)?;
                 (Raw::Stream(file), path)
@@ -194,7 +194,7 @@ fn raw(path: &Path, force: bool) -> io::Result<Raw> {
     match options.clone().custom_flags(libc::O_TMPFILE | libc::O_CLOEXEC).open(folder) {
         Ok(file) => return Ok(Raw::Nameless { file, force }),
         Err(e) => match e.raw_os_error() {
-            // What file systems without it answer: open(2), "O_TMPFILE".
+            // The errors of file systems without it: open(2), "O_TMPFILE".
             Some(libc::EOPNOTSUPP | libc::EISDIR | libc::EINVAL) => {}
             _ => return Err(e),
         },

@@ -41,7 +41,7 @@ pub fn chrome(
             check(&path(rank), args.force)?;
         }
     }
-    // The files of a rank beside each other.
+    // Brings the files of a rank together.
     sort_together(files, &mut origins, |origin| origin.rank);
     let mut rest = files;
     for &rank in &ranks {
@@ -62,7 +62,7 @@ fn sort_together<K: Ord>(
     origins: &mut [Origin],
     key: impl Fn(&Origin) -> K,
 ) {
-    // Insertion sort: there are as many as processes, and neither list can be copied.
+    // Insertion sort: the lists are short, and neither can be copied.
     for end in 1..origins.len().min(files.len()) {
         let mut at = end;
         while at > 0 && origins.get(at - 1).map(&key) > origins.get(at).map(&key) {

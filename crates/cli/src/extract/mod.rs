@@ -64,13 +64,13 @@ pub fn run(args: ExtractArgs) -> crate::Outcome {
     Ok(u8::from(failed))
 }
 
-/// Opens the files that hold something, and gives each a folder: none to a single file, else its name,
-/// with a number where that is taken.
+/// Opens the files that hold images, and gives each a folder: none for a single file, else its
+/// name, with a number where that is taken.
 fn open(paths: &[PathBuf], filter: &Filter, limits: &Limits) -> Result<Vec<Input>, Error> {
     let mut hosts = Vec::new();
     for source in file::sources(paths)? {
         let host = HostFile::open(&source.path)?;
-        // Of a searched folder only what holds images counts.
+        // In a searched folder, only files with images count.
         if source.named || !images::choose(&host, filter, limits).images.is_empty() {
             hosts.push(host);
         }
@@ -102,7 +102,7 @@ fn file_name(numbered: &Numbered<'_>) -> String {
     }
 }
 
-/// Prints the images one after another; answers whether one could not be read.
+/// Prints the images one after another; returns whether one could not be read.
 fn print(chosen: &[(&Input, Chosen<'_>)], limits: &Limits) -> Result<bool, Error> {
     let images = || chosen.iter().flat_map(|(_, found)| &found.images);
     let binary = images().filter(|numbered| numbered.image.kind != ImageKind::Ptx).count();

@@ -24,7 +24,7 @@ use cushim_names::Foreign as _;
 
 /// Name of the index in the output folder.
 const INDEX: &str = "index.json";
-/// A bar is shown for what takes longer.
+/// A bar is shown if the work takes longer.
 const PATIENCE: Duration = Duration::from_millis(700);
 
 /// One image to be written.
@@ -34,11 +34,11 @@ struct Task<'t, 'a> {
     input: usize,
     /// Relative to the output folder.
     path: PathBuf,
-    /// Or all images together are too much.
+    /// An error where all images together are too large.
     allowed: Result<(), cushim_image::Error>,
 }
 
-/// What became of a task.
+/// The result of a task.
 struct Written {
     bytes: u64,
     hash: u64,
@@ -69,7 +69,7 @@ struct IndexedImage {
     image: ImageRecord,
 }
 
-/// Writes all images; answers whether one of them could not be read. A failure to write ends it.
+/// Writes all images; returns whether one of them could not be read. Stops at a failure to write.
 pub fn write(
     folder: &Path,
     force: bool,

@@ -17,11 +17,11 @@ use cushim_names::Foreign as _;
 /// Bytes hashed at a time: enough for the disk, small enough for the cache.
 const CHUNK: usize = 256 << 10;
 
-/// A file to be looked into.
+/// A file to examine.
 pub struct Source {
     /// Its path.
     pub path: PathBuf,
-    /// It was named on the command line: that it holds no device code is worth a word.
+    /// It was named on the command line: a message says if it holds no device code.
     pub named: bool,
 }
 
@@ -56,7 +56,7 @@ fn search(folder: &Path, out: &mut Vec<Source>) -> Result<(), Error> {
         let path = entry.path();
         match entry.file_type() {
             Ok(kind) if kind.is_dir() => {
-                // A folder that may not be read hides nothing else.
+                // A folder that cannot be read does not stop the search.
                 if let Err(error) = search(&path, out) {
                     crate::complain(&error.to_string());
                 }

@@ -64,10 +64,10 @@ pub fn choose<'a>(file: &'a HostFile, filter: &Filter, limits: &Limits) -> Chose
     Chosen { images, rest }
 }
 
-/// What images of a file cost together.
+/// The accumulated cost of a file's images.
 pub struct Cost {
     work: Work,
-    /// Packed streams that were charged, by their place in memory.
+    /// Packed streams that were charged, by their address.
     streams: HashSet<usize>,
 }
 
@@ -121,9 +121,9 @@ fn stream<'i, 'a>(image: &'i Image<'a>) -> Option<&'i Arc<Blob<'a>>> {
     }
 }
 
-/// Does something with each image of a file of `length` bytes on all cores, and answers in their order.
-/// `work` is told whether the image may be unpacked. Those of one packed stream are done one after another
-/// while that is held, so it is unpacked once.
+/// Runs `work` on each image of a file of `length` bytes on all cores, and returns the results in
+/// order. `work` gets whether the image may be unpacked. Images of one packed stream are handled
+/// one after another, so that it is unpacked once.
 pub fn each<'a, T: Send>(
     images: Vec<Numbered<'a>>,
     length: usize,
@@ -156,8 +156,8 @@ pub fn each<'a, T: Send>(
     done.collect()
 }
 
-/// Sees to it that work is done where the system allows no more threads: this one then works alone.
-/// The pool would not start, and cannot be asked twice.
+/// Makes a pool of only this thread where the system allows no more threads: the default pool would
+/// fail to start, and cannot be retried.
 pub fn start_workers() {
     let probe = std::thread::Builder::new().spawn(|| ());
     if probe.map(std::thread::JoinHandle::join).is_err() {
@@ -167,7 +167,7 @@ pub fn start_workers() {
     }
 }
 
-/// The tool that shows what is inside an image, for a person to go on with.
+/// The tool to inspect such an image further.
 pub fn tool(kind: inventory::ImageKind) -> Option<&'static str> {
     use inventory::ImageKind as K;
     match kind {

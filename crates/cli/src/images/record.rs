@@ -14,7 +14,7 @@ use super::tool;
 /// Version of both documents.
 pub const VERSION: u32 = 1;
 
-/// A container on the way to an image.
+/// A container on the path to an image.
 #[derive(Serialize)]
 pub struct ContainerRecord {
     format: String,
@@ -22,7 +22,7 @@ pub struct ContainerRecord {
     offset: u64,
 }
 
-/// How one comes to an image.
+/// The path to an image.
 #[derive(Serialize)]
 pub struct TrailRecord {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -142,7 +142,7 @@ pub struct KernelImageRecord {
     shared: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     local: Option<u32>,
-    /// Bytes, or null where recursion or indirect calls leave it open.
+    /// Bytes, or null where recursion or indirect calls leave it unknown.
     stack: Option<u32>,
     stack_unbounded: bool,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -50,7 +50,7 @@ pub struct LimitArgs {
     pub max_total: Option<u64>,
 }
 
-/// What [`SelectArgs`] come down to.
+/// The filter that [`SelectArgs`] describe.
 #[derive(Debug, Default)]
 pub struct Filter {
     archs: Vec<String>,
@@ -103,7 +103,7 @@ impl Filter {
             && (self.archs.is_empty() || self.archs.iter().any(|arch| matches(arch, &image.arch)))
     }
 
-    /// Whether images must be opened to know.
+    /// Whether images must be opened to decide.
     pub fn wants_kernels(&self) -> bool {
         self.kernel.is_some()
     }

@@ -91,12 +91,12 @@ impl Backend {
     /// The files beside libcushim.so that are preloaded behind it.
     fn preloaded(self) -> impl Iterator<Item = &'static str> {
         let fronts = if self == Backend::Native { &[][..] } else { &FRONTS };
-        // NVIDIA's driver wants machine code, and NVIDIA's own NVML is installed.
+        // NVIDIA's driver needs machine code, and its own NVML is installed.
         let others = if self == Backend::Cpu { &[COMPILERS, NVML][..] } else { &[] };
         fronts.iter().map(|front| front.file).chain(others.iter().copied())
     }
 
-    /// As it is written.
+    /// Its name as an option's value.
     pub fn word(self) -> &'static str {
         match self {
             Backend::Auto => "auto",
@@ -108,7 +108,7 @@ impl Backend {
     }
 }
 
-/// What is preloaded, and why: ready for the environment.
+/// What is preloaded, ready for the environment.
 #[derive(Clone, Debug)]
 pub struct Cuda {
     /// The backend, never auto.
@@ -129,8 +129,9 @@ pub struct Cuda {
 }
 
 impl Cuda {
-    /// Says on stderr that kernels run on the CPU where nobody asked for that. Called once all options are checked, so
-    /// that the line comes with a program and not with an error; for a `program` that is not there it is not said either.
+    /// Says on stderr that kernels run on the CPU where the user did not ask for it. Called once
+    /// all options are checked, so that the line does not precede an error; nor is it said for a
+    /// `program` that does not exist.
     pub fn announce(&self, program: Option<&OsStr>) {
         let is_there = |program: &OsStr| program::find(Path::new(program)).is_ok();
         if self.by_itself && program.is_none_or(is_there) {
@@ -139,8 +140,8 @@ impl Cuda {
     }
 }
 
-/// What auto means on this machine with this libcushim.so, and what decides it. A driver that is there and
-/// broken is the user's to see, never a reason to take another.
+/// The backend that auto means on this machine with this libcushim.so, and why. A broken driver is
+/// an error that the user must see, never a reason for another backend.
 pub fn automatic(library: &Path) -> (Backend, String) {
     if let Some(path) = machine::libcuda() {
         return (Backend::Native, format!("{} is installed", path.shown()));
@@ -152,8 +153,8 @@ pub fn automatic(library: &Path) -> (Backend, String) {
 }
 
 impl BackendArgs {
-    /// Finds everything that is to be preloaded: `library` is where libcushim.so is to be, `default` what
-    /// is meant where nothing is said.
+    /// Finds everything that is to be preloaded: `library` is where libcushim.so should be,
+    /// `default` the backend where none is given.
     pub fn resolve(&self, library: Option<&Path>, default: Backend) -> Result<Cuda, Error> {
         let library = preload::find_library(library)?;
         // A program of HIP or HSA needs no CUDA.
@@ -203,7 +204,8 @@ impl BackendArgs {
 }
 
 impl Cuda {
-    /// The same with the audit library before every program, also where it redirects nothing: it tells what is loaded.
+    /// The same with the audit library for every program, even where it redirects nothing, since it
+    /// reports what is loaded.
     pub fn observed(mut self) -> Result<Self, Error> {
         if self.audit.is_none() {
             let audit = preload::beside(&self.library, AUDIT)?;
@@ -213,8 +215,9 @@ impl Cuda {
     }
 }
 
-/// Why the backends other than native cannot be taken with this libcushim.so: the files beside it that are preloaded,
-/// the audit library, and the core, which the first ones look for beside themselves.
+/// Why the backends other than native cannot be used with this libcushim.so: checks the preloaded
+/// files beside it, the audit library, and the core, which the preloaded ones look for beside
+/// themselves.
 pub fn missing(library: &Path) -> Option<Error> {
     let mut needed = Backend::Cpu.preloaded().chain([AUDIT, CORE]);
     needed.find_map(|name| preload::beside(library, name).err())
@@ -223,7 +226,7 @@ pub fn missing(library: &Path) -> Option<Error> {
 /// A file of symbols by its full path, since the program may change its folder. Errors: it is no ELF file, or has
 /// no symbols.
 pub fn symbols(file: &Path) -> Result<PathBuf, Error> {
-    // Whether it tells a runtime's functions is seen when the program is loaded.
+    // Whether it locates a runtime's functions is known when the program is loaded.
     if is_archive(file) {
         return std::path::absolute(file).map_err(|e| Error::io("find", file, e));
     }
@@ -257,7 +260,8 @@ impl Cuda {
         self.linked().unwrap_or(&self.library)
     }
 
-    /// The variables for the loader and for the libraries, and what `program`, if it is known, needs beside them.
+    /// The variables for the loader and for the libraries, and those that `program`, if known,
+    /// needs.
     pub fn environment(&self, program: Option<&OsStr>) -> Environment {
         let mut set: Environment = vec![(LD_PRELOAD, preload::value(&self.preload))];
         let audit = preload::audit_value(self.audit.as_deref());

@@ -17,7 +17,7 @@ use crate::Error;
 /// How often `look` is called.
 const INTERVAL: Duration = Duration::from_millis(40);
 
-/// A child that waits for the word to start.
+/// A child that waits until it may start.
 pub struct Held {
     pid: libc::pid_t,
     program: OsString,
@@ -77,7 +77,7 @@ impl Held {
 
     /// Lets the program start.
     pub fn release(mut self) -> Result<Child, Error> {
-        // A child that is gone already (Ctrl-C) tells so when it is waited for.
+        // If the child is already gone (Ctrl-C), waiting for it tells so.
         let _ = self.go.take().map(|mut go| go.write_all(b"g"));
         let mut code = [0; 4];
         // At exec the pipe closes by itself: no bytes mean that the program runs.
@@ -216,7 +216,7 @@ impl Child {
 }
 
 impl Ending {
-    /// Ends this process by the same signal, or answers the exit code.
+    /// Ends this process by the same signal, or returns the exit code.
     pub fn end(self) -> u8 {
         match self {
             Ending::Status(code) => code,
@@ -229,7 +229,8 @@ impl Ending {
 }
 
 impl Error {
-    /// `program` cannot be started. A file that is there and is "not found" lacks its interpreter.
+    /// `program` cannot be started. "Not found" for an existing file means that its interpreter is
+    /// missing.
     pub fn start(program: &OsStr, source: io::Error) -> Self {
         let named = program.as_bytes().contains(&b'/');
         let path = std::path::Path::new(program);

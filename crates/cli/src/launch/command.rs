@@ -26,7 +26,7 @@ pub struct ProgramArgs {
     pub command: Vec<OsString>,
 }
 
-/// Becomes the program, if `CUSHIM_DISABLE` is on; comes back only if that fails, or if it is off.
+/// Becomes the program, if `CUSHIM_DISABLE` is on; returns only if that fails, or if it is off.
 pub fn untouched(command: &[OsString]) -> Result<(), Error> {
     if !environ::disabled() {
         return Ok(());
@@ -35,8 +35,8 @@ pub fn untouched(command: &[OsString]) -> Result<(), Error> {
     Err(Error::start(&command[0], source))
 }
 
-/// Refuses a program for another processor before it is started: execvp would hand it to the shell as a script. Programs
-/// of 32 bits run, unseen.
+/// Refuses a program for another processor before it is started: execvp would pass it to the shell
+/// as a script. 32-bit programs run without being seen.
 pub fn refuse_foreign(program: &OsStr) -> Result<(), Error> {
     let Ok(found) = program::find(Path::new(program)) else { return Ok(()) };
     let Ok(file) = elf::read_for_loading(&found.path) else { return Ok(()) };

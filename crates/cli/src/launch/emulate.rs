@@ -14,7 +14,7 @@ use crate::Error;
 use crate::environ;
 use crate::preload::{self, EMULATION, LD_PRELOAD};
 
-/// A GPU that there is in software.
+/// A GPU in software.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Emulated {
     /// AMD Instinct MI200 (CDNA 2)
@@ -23,7 +23,7 @@ pub enum Emulated {
     Gfx1030,
 }
 
-/// The variable that tells the library which GPUs there are, one after the other.
+/// The variable with the list of GPUs for the library.
 pub fn gpus(wanted: &[Emulated]) -> (&'static str, OsString) {
     let named = |gpu: &Emulated| match gpu {
         Emulated::Gfx90a => "gfx90a",
@@ -32,14 +32,14 @@ pub fn gpus(wanted: &[Emulated]) -> (&'static str, OsString) {
     (environ::GPUS, wanted.iter().map(named).collect::<Vec<_>>().join(",").into())
 }
 
-/// The library, found beside libcushim.so, which is `library` or where it is looked for.
+/// The library, found beside libcushim.so, which is `library` or in its usual places.
 pub fn found(library: &Path) -> Result<PathBuf, Error> {
     preload::beside(library, EMULATION)
         .map_err(|error| Error::Library(format!("--emulate: {error}")))
 }
 
-/// The variables that preload the library, with what is there already, and name its GPUs. Errors: it is not beside
-/// libcushim.so, which is `library` or where it is looked for.
+/// The variables that preload the library, with what is there already, and name its GPUs. Errors:
+/// it is not beside libcushim.so, which is `library` or in its usual places.
 pub fn environment(library: Option<&Path>, wanted: &[Emulated]) -> Result<Environment, Error> {
     let library = preload::find_library(library)?;
     let paths = preload::reachable(&[found(&library)?])?;
@@ -55,7 +55,7 @@ pub fn environment(library: Option<&Path>, wanted: &[Emulated]) -> Result<Enviro
     Ok(vec![(LD_PRELOAD, value), gpus(wanted)])
 }
 
-/// Loads the library into this process, before AMD's runtime is, and tells it which GPU there is: for the commands that
+/// Loads the library with this GPU into this process, before AMD's runtime: for the commands that
 /// launch kernels themselves. No other thread may run yet.
 ///
 /// # Errors
@@ -66,7 +66,7 @@ pub fn emulate_here(library: &Path, gpu: Emulated) -> Result<(), Error> {
     let (name, value) = gpus(&[gpu]);
     // SAFETY: the commands that launch kernels call this before they start a thread.
     unsafe { std::env::set_var(name, value) };
-    // SAFETY: a library of this project, whose constructors do nothing that concerns others.
+    // SAFETY: a library of this project, whose constructors have no side effects on others.
     let loaded = unsafe { Library::open(Some(&file), RTLD_NOW | RTLD_GLOBAL) };
     let loaded = loaded.map_err(|error| Error::Library(format!("--emulate: {error}")))?;
     // AMD's runtime uses it to the end of the process.

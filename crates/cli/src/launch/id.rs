@@ -4,7 +4,7 @@
 
 use super::pattern::host;
 
-/// What says that the launcher made the environment, and by which run: no two have the same.
+/// A unique id of this run, which marks the environment as made by the launcher.
 pub fn run_id() -> String {
     let now = std::time::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos();
     format!("{}-{}-{now}", host(), std::process::id())

@@ -12,29 +12,31 @@ use crate::doctor::closure::Search;
 use crate::doctor::elf::{self, Kind};
 
 const TUNABLES: &str = "GLIBC_TUNABLES";
-/// Bytes for data of threads that libraries want at fixed places (glibc's manual, "Dynamic Linking Tunables").
+/// Bytes for thread-local data that libraries need at fixed offsets (glibc's manual, "Dynamic
+/// Linking Tunables").
 const ROOM: &str = "glibc.rtld.optional_static_tls";
-/// What glibc gives by itself.
+/// glibc's default.
 const USUAL: u64 = 512;
-/// What our own libraries take, rounded up.
+/// What our own libraries need, rounded up.
 const OURS: u64 = 2048;
 
 /// AddressSanitizer's options, and the one that lets libraries come before it.
 const ASAN: &str = "ASAN_OPTIONS";
 const ORDER: &str = "verify_asan_link_order";
 
-/// The variables that `program` needs; `audited` is whether LD_AUDIT names a library. None of what stands in them already
-/// is lost. A program that cannot be read needs none: starting it will say why.
+/// The variables that `program` needs; `audited` is whether LD_AUDIT names a library. Existing
+/// values are kept. A program that cannot be read needs none: starting it will say why.
 pub fn environment(program: Option<&OsStr>, audited: bool) -> Environment {
     let mut set = Environment::new();
     let found = program.and_then(|name| doctor::program::find(Path::new(name)).ok());
     let own = found.and_then(|found| elf::read_for_loading(&found.path).ok());
     let own = own.filter(|own| own.kind != Kind::Static && own.machine == "x86-64");
-    // Whatever the program is: those that it starts have our libraries before them, too.
+    // Needed for any program: programs that it starts are preloaded too.
     set.extend(unless_said(ASAN, ORDER, "0"));
     if audited {
-        // With an audit library, glibc lays out the threads' data before it has seen the program's libraries, so
-        // that theirs must fit into what it left for libraries that come later (2.36; rtld.c, init_tls).
+        // With an audit library, glibc lays out thread-local data before it has seen the program's
+        // libraries, so that theirs must fit into the reserve for later libraries (2.36; rtld.c,
+        // init_tls).
         let libraries = own.map_or(0, |own| {
             let closure = Search::for_loading().closure(own, &[]);
             closure.objects.iter().skip(1).fold(0u64, |n, o| n.saturating_add(o.static_tls))
@@ -45,8 +47,8 @@ pub fn environment(program: Option<&OsStr>, audited: bool) -> Environment {
     set
 }
 
-/// A variable of `NAME=VALUE` pairs with colons between, with `name` as `value` behind what is there; none where that
-/// says something about it.
+/// A variable of `NAME=VALUE` pairs with colons between, with `name` set to `value` behind the
+/// existing ones; none where `name` is already set.
 fn unless_said(
     variable: &'static str,
     name: &str,
@@ -67,8 +69,8 @@ fn unless_said(
     Some((variable, now))
 }
 
-/// A variable of `NAME=VALUE` pairs with colons between, with `name` as `choose` wants it, which is told what it
-/// is now; none where it wants no other.
+/// A variable of `NAME=VALUE` pairs with colons between, with `name` set to what `choose` returns
+/// for its present value; none where nothing changes.
 fn with(
     variable: &'static str,
     name: &str,

@@ -158,7 +158,7 @@ impl RecordArgs {
         if classes.contains("nvtx") {
             match slots::claim(slots::NVTX, cuda.shim(), "--events nvtx") {
                 Ok(value) => set.push((slots::NVTX, value)),
-                // `all` takes the classes that can be had.
+                // `all` takes the classes that are available.
                 Err(error) if classes.is_all() => complain(&error.to_string()),
                 Err(error) => return Err(error),
             }
@@ -190,7 +190,7 @@ pub fn log(text: &str) -> Result<String, String> {
     }
 }
 
-/// Makes the folder that `path` is to be in, where it is not there.
+/// Makes the folder of `path`, where it is missing.
 pub fn make_folder(path: &Path) -> Result<(), Error> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     folder.map_or(Ok(()), |folder| {
@@ -198,7 +198,7 @@ pub fn make_folder(path: &Path) -> Result<(), Error> {
     })
 }
 
-/// Refuses a name that says text: a recording is neither text nor JSON lines.
+/// Refuses a name with a text format's ending: a recording is neither text nor JSON lines.
 pub fn refuse_text(path: &Path) -> Result<(), Error> {
     let plain = zst::plain(path);
     let ending = plain.extension().and_then(OsStr::to_str).unwrap_or_default();

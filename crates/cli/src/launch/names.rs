@@ -6,7 +6,7 @@ use std::path::Path;
 /// Variables for the program's environment.
 pub type Environment = Vec<(&'static str, OsString)>;
 
-/// The name before and after the last `.` of a file name, so that something can be put between.
+/// Inserts `middle` before the last `.` of a file name.
 pub fn insert(name: &OsStr, middle: &str) -> OsString {
     let path = Path::new(name);
     let Some(ending) = path.extension() else {

@@ -17,7 +17,7 @@ pub struct Pattern {
     given: PathBuf,
 }
 
-/// What stands for a process.
+/// The values of a process.
 #[derive(Clone, Debug)]
 pub struct Names {
     /// `%p`.
@@ -26,7 +26,7 @@ pub struct Names {
     pub program: OsString,
 }
 
-/// `text` so that no percent sign in it means anything.
+/// `text` with its percent signs escaped.
 pub fn escape(text: &[u8]) -> Vec<u8> {
     let mut pattern = Vec::with_capacity(text.len());
     for &byte in text {
@@ -46,8 +46,8 @@ enum Part {
 }
 
 impl Pattern {
-    /// Reads the pattern; where it says neither rank nor process, several ranks would share a file, and
-    /// the rank is put before the ending.
+    /// Reads the pattern. Where it has neither rank nor process id, several ranks would share a
+    /// file: then the rank is put before the ending.
     pub fn new(given: &OsStr, rank: &Rank) -> Result<Self, Error> {
         let mut parts = parse(given.as_bytes()).map_err(|found| {
             Error::Usage(format!(
@@ -69,12 +69,12 @@ impl Pattern {
         Ok(Pattern { parts, given: name.to_owned() })
     }
 
-    /// The pattern as it was given, by whose ending the format is chosen.
+    /// The pattern as it was given; its ending chooses the format.
     pub fn name(&self) -> &Path {
         &self.given
     }
 
-    /// The pattern as the library is to expand it in each process: in `folder` if it names none, with
+    /// The pattern that the library expands in each process: in `folder` if it names none, with
     /// this rank.
     pub fn for_library(&self, folder: &Path, rank: &Rank) -> OsString {
         let mut pattern = Vec::new();

@@ -31,7 +31,7 @@ impl Rank {
         let number = |name: &str| variable(name)?.trim().parse::<u32>().ok();
         let found = VARIABLES.into_iter().find_map(|(rank, size)| {
             let size_found = number(size);
-            // Any program may use the name RANK: alone it proves nothing.
+            // Any program may use the name RANK: alone it does not count.
             let believed = rank != "RANK" || size_found.is_some();
             number(rank).filter(|_| believed).map(|rank| (rank, size_found))
         });
@@ -46,7 +46,7 @@ impl Rank {
         self.number.unwrap_or(0) == 0
     }
 
-    /// Whether there are others.
+    /// Whether there are several ranks.
     pub fn several(&self) -> bool {
         self.number.is_some_and(|n| n > 0) || self.size.is_some_and(|size| size > 1)
     }

@@ -71,7 +71,7 @@ impl RedirectArgs {
         Ok(Some((file, rules)))
     }
 
-    /// Adds the variables, after a look at the files.
+    /// Adds the variables, after checking the files.
     pub fn put(&self, cuda: &Cuda, set: &mut Environment) -> Result<(), Error> {
         if self.direct {
             if cuda.backend != Backend::Native {
@@ -174,7 +174,8 @@ mod tests {
         args.replace = vec!["k".into()];
         assert!(args.files(&library, &mut set).unwrap_err().to_string().contains("KERNEL=FILE"));
 
-        // A manifest is handed over with its full path; one that no environment variable holds is refused.
+        // A manifest is passed on with its full path; one too large for an environment variable is
+        // refused.
         let manifest = folder.path().join("rules.toml");
         let rule = format!("[[redirect]]\nmatch = {{ kernel = 'k' }}\nimage = {image:?}\n");
         std::fs::write(&manifest, &rule).unwrap();

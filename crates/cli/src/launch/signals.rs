@@ -19,7 +19,8 @@ const FORWARDED: [i32; 8] = [
     libc::SIGCONT,
 ];
 
-/// Rust ignores SIGPIPE before `main`; the program is to inherit what the launcher did.
+/// Rust ignores SIGPIPE before `main`; the program must inherit the launcher's original
+/// disposition.
 static PIPE_WAS_IGNORED: AtomicBool = AtomicBool::new(false);
 
 #[used]
@@ -72,7 +73,7 @@ impl Signals {
         Signals { taken, before, children_were_ignored }
     }
 
-    /// In the child, before the program: everything as the launcher found it. Async-signal-safe.
+    /// In the child, before the program: restores what the launcher found. Async-signal-safe.
     pub fn restore(&self) {
         let disposition = |ignored| if ignored { libc::SIG_IGN } else { libc::SIG_DFL };
         // SAFETY: dispositions without handlers, and a mask that was in force before.
@@ -103,7 +104,8 @@ impl Signals {
         Some(Came { signal, sender: (code <= 0).then_some(pid as u32) })
     }
 
-    /// The program is gone: a further Ctrl-C is for the launcher. What came for the program is dropped.
+    /// The program is gone: a further Ctrl-C is for the launcher. Pending signals for the program
+    /// are dropped.
     pub fn release_keyboard(&mut self) {
         while self.next(Duration::ZERO).is_some() {}
         let mut keyboard = empty();
@@ -117,8 +119,8 @@ impl Signals {
 }
 
 impl Came {
-    /// Whether the program `child` is to get it from us: not if the kernel sent it, nor if it comes from
-    /// the program's own family, which means a signal to the whole group.
+    /// Whether we must pass it on to the program `child`: not if the kernel sent it, nor if the
+    /// program or its descendants did, which means a signal to the whole group.
     pub fn is_for(&self, child: u32) -> bool {
         self.signal != libc::SIGCHLD
             && (self.signal == libc::SIGCONT || self.sender.is_some_and(|s| !descends(s, child)))

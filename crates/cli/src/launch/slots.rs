@@ -14,8 +14,8 @@ pub const CUDA: &str = "CUDA_INJECTION64_PATH";
 /// What NVTX loads at its first call.
 pub const NVTX: &str = "NVTX_INJECTION64_PATH";
 
-/// The value that puts `library` into `slot`; an error where another tool has it, which `option` would
-/// push out.
+/// The value that puts `library` into `slot`; an error where another tool has it, which `option`
+/// would displace.
 pub fn claim(slot: &str, library: &Path, option: &str) -> Result<OsString, Error> {
     is_free(slot, std::env::var_os(slot).as_deref(), option)?;
     Ok(library.into())

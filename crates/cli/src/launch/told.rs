@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use super::id::run_id;
 use crate::Error;
 
-/// The file, in a folder of its own that goes with it.
+/// A file in a folder of its own, which is removed with it.
 #[derive(Debug)]
 pub struct Told {
     folder: PathBuf,
@@ -31,7 +31,7 @@ impl Told {
         Ok(told)
     }
 
-    /// What was told.
+    /// The contents.
     pub fn read(&self) -> Result<Vec<u8>, Error> {
         fs::read(&self.file).map_err(|e| Error::io("read", &self.file, e))
     }

@@ -30,7 +30,7 @@ pub struct WatchedArgs {
     pub lib: Option<PathBuf>,
 }
 
-/// A program that is to run on the CPU, whose libraries are there.
+/// A program to run on the CPU, with its libraries found.
 pub struct Watched<'a> {
     command: &'a [OsString],
     cuda: Cuda,
@@ -40,7 +40,7 @@ impl<'a> Watched<'a> {
     /// The program and its arguments, by `cushim run --backend cpu` with these options.
     ///
     /// # Errors
-    /// What of cushim is missing, or that the program is one that must not be preloaded into.
+    /// A file of cushim is missing, or nothing can be preloaded into the program.
     pub fn new(command: &'a [OsString], args: &WatchedArgs) -> Result<Watched<'a>, Error> {
         super::command::untouched(command)?;
         environ::warn_of_unknown();
@@ -53,11 +53,11 @@ impl<'a> Watched<'a> {
         Ok(Watched { command, cuda: backend.resolve(args.lib.as_deref(), Backend::Cpu)? })
     }
 
-    /// Runs it to its end. `variables` says what its processes are given besides, who tell into the file that it gets; `tool` is
-    /// in that file's name.
+    /// Runs it to its end. `variables` returns further variables for its processes, which write
+    /// into the file that it gets; `tool` is in that file's name.
     ///
     /// # Errors
-    /// That the program cannot be run, or that the file cannot be written or read.
+    /// The program cannot be run, or the file cannot be written or read.
     pub fn run(
         self,
         tool: &str,
@@ -79,10 +79,10 @@ impl<'a> Watched<'a> {
     }
 }
 
-/// A file that is there: what cannot be written is known before the program runs.
+/// Makes the file now, so that a failure is known before the program runs.
 ///
 /// # Errors
-/// That it, or its folder, cannot be made.
+/// It, or its folder, cannot be made.
 pub fn output(path: &Path) -> Result<PathBuf, Error> {
     let path = std::path::absolute(path).map_err(|e| Error::io("find", path, e))?;
     super::make_folder(&path)?;

@@ -12,8 +12,8 @@ use crate::doctor::{elf, obstacles, program};
 use crate::view::Totals;
 use cushim_names::Foreign as _;
 
-/// Says on stderr that no launch of `program` was seen, which ended so, and what is known of why. What it did was to be
-/// recorded in `folder`.
+/// Says on stderr that no launch of `program` was seen, how it ended, and what is known of the
+/// reason. Its recordings would be in `folder`.
 pub fn explain(program: &Path, seen: &Totals, ending: Ending, folder: &Path) {
     let lost = cushim_trace::layout::missing(&seen.lost);
     if seen.events == 0
@@ -45,7 +45,7 @@ pub fn explain(program: &Path, seen: &Totals, ending: Ending, folder: &Path) {
     complain(&text);
 }
 
-/// What keeps every file that a process begins in `folder` from having room.
+/// Why no file in `folder` can have room.
 fn no_room(folder: &Path) -> Option<String> {
     let least = cushim_trace::layout::PAGE as u64;
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
@@ -64,7 +64,7 @@ fn no_room(folder: &Path) -> Option<String> {
     is_full.then(|| format!("the file system of {} is full", folder.shown()))
 }
 
-/// What keeps every call of the program away from us, by its file's header and mode alone.
+/// Why no call of the program can be seen, by its file's header and mode alone.
 fn obstacle(program: &Path) -> Option<String> {
     let found = program::find(program).ok()?;
     let own = elf::read_for_loading(&found.path).ok()?;

@@ -9,7 +9,7 @@ use super::image::Image;
 use crate::Error;
 use crate::driver::{Driver, Module};
 
-/// The environment as the program is to see it, before anything is set for the driver.
+/// The environment for the program, before anything is set for the driver.
 pub fn environment() -> Vec<OsString> {
     std::env::vars_os()
         .map(|(mut name, value)| {
@@ -29,12 +29,12 @@ pub struct Values {
     pub argv: u64,
     /// `char **` on the device.
     pub envp: u64,
-    /// `int *` on the device: what main answers.
+    /// `int *` on the device: what main returns.
     pub status: u64,
 }
 
 impl Values {
-    /// Copies them to where the device sees them.
+    /// Copies them to memory that the device sees.
     ///
     /// # Errors
     /// The driver's.
@@ -57,7 +57,7 @@ fn vector(driver: &Driver, texts: &[OsString]) -> Result<u64, Error> {
     let bytes = table + texts.iter().map(|text| text.len() + 1).sum::<usize>();
     let at = driver.host_memory(bytes)?;
     let image = laid_out(texts.iter().map(OsString::as_os_str), at as u64, table);
-    // SAFETY: so many bytes were just given, and nothing runs that knows them.
+    // SAFETY: this many bytes were just allocated, and nothing else uses them.
     unsafe { std::ptr::copy_nonoverlapping(image.as_ptr(), at, bytes.min(image.len())) };
     Ok(at as u64)
 }

@@ -12,7 +12,7 @@ use super::user::Users;
 use crate::driver::{Driver, Module, Stream};
 use crate::{Error, complain};
 
-/// The host's end of what the program asks through.
+/// The host's end of the RPC connection.
 #[derive(Debug)]
 pub struct Client {
     /// The shared memory.
@@ -20,7 +20,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// Gives the program its end; none where the image has none.
+    /// Connects the program; none where the image has no client.
     ///
     /// # Errors
     /// The driver's; a client of an unknown form.
@@ -45,12 +45,13 @@ impl Client {
         };
         let base = driver.host_memory(shape.size())?;
         driver.write(at, &shape.client(base as u64))?;
-        // SAFETY: the driver gave so many bytes of zeros, aligned to pages, which are never given back.
+        // SAFETY: the driver returned this many zeroed bytes, aligned to pages, which are never
+        // freed.
         Ok(Some(Client { line: unsafe { Line::new(base, shape) } }))
     }
 }
 
-/// What the server asks of us.
+/// The services that the server needs from us.
 #[derive(Debug)]
 pub struct LoadHost<'a> {
     driver: &'a Driver,

@@ -5,24 +5,24 @@
 
 use cushim_image::{Cubin, Format, Limits, ParamLayout, amdgpu, find_params, ptx, sniff};
 
-/// What is taken.
+/// The accepted forms.
 pub const EXPECTED: &str = "PTX, a cubin or a code object for AMD's GPUs, with a kernel _start";
 
-/// Whose code it is.
+/// The form of its code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// PTX, which every backend takes.
+    /// PTX, for every backend.
     Text,
-    /// Machine code of NVIDIA's GPUs.
+    /// Machine code for NVIDIA's GPUs.
     Cubin,
-    /// Machine code of AMD's GPUs.
+    /// Machine code for AMD's GPUs.
     CodeObject,
 }
 
 /// A program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Image {
-    /// Whose code it is.
+    /// The form of its code.
     pub form: Form,
     /// How many lanes run together: 32, or 64 in waves of AMD's GPUs that were compiled so.
     pub lanes: u32,
@@ -44,10 +44,10 @@ const BEGIN: &[u32] = &[4, 8, 8];
 const START: &[u32] = &[4, 8, 8, 8];
 
 impl Image {
-    /// Reads what a driver is about to load.
+    /// Reads an image that a driver is about to load.
     ///
     /// # Errors
-    /// Why it is no program that can be run, as what was found.
+    /// What was found, where it is no program that can be run.
     pub fn read(bytes: &[u8]) -> Result<Self, String> {
         let limits = Limits::DEFAULT;
         let (form, names) = match sniff(bytes) {
@@ -104,7 +104,7 @@ impl Image {
 
 /// Kernels, and the sizes of parameters that each may have.
 type Kernels = [(&'static str, &'static [&'static [u32]]); 3];
-/// The first that is there runs constructors: start code's, or the compiler's.
+/// The first of these in the image runs constructors: start code's, or the compiler's.
 const BEGINS: Kernels =
     [("_begin", &[BEGIN]), ("nvptx$device$init", &[&[]]), ("amdgcn.device.init", &[&[]])];
 /// Destructors. LLVM's start code once took the exit status.
@@ -140,8 +140,8 @@ fn cubin_names(bytes: &[u8], limits: &Limits) -> Result<Vec<String>, String> {
     Ok(globals.into_iter().map(|variable| variable.name).collect())
 }
 
-/// Names with this beginning, by the priority at their end: the smallest first. Those of one priority stay in the
-/// image's order.
+/// Names with this prefix, by the priority at their end, the smallest first. Equal priorities keep
+/// the image's order.
 fn ordered(names: &[String], prefix: &str) -> Result<Vec<String>, String> {
     let mut found = Vec::new();
     for name in names.iter().filter(|name| name.starts_with(prefix)) {

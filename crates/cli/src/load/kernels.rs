@@ -13,21 +13,21 @@ use crate::{Error, Outcome, complain};
 
 /// A loaded program.
 pub struct Program<'a> {
-    /// The driver that it was loaded by.
+    /// The driver that loaded it.
     pub driver: &'a Driver,
     /// The image.
     pub module: Module,
-    /// What the image says.
+    /// What was read from the image.
     pub image: &'a Image,
-    /// What it shares with the host; none where it asks for nothing.
+    /// Its RPC connection; none where it uses none.
     pub client: Option<Client>,
 }
 
-/// How a kernel's parameters are handed over: their addresses.
+/// A kernel's parameters: their addresses.
 type Params = Vec<*mut u8>;
 
 impl Program<'_> {
-    /// Runs it, and answers its exit status.
+    /// Runs it, and returns its exit status.
     pub fn run(
         &self,
         mut server: Server<LoadHost<'_>>,
@@ -58,12 +58,12 @@ impl Program<'_> {
             self.kernel(&mut server, kernel, [one; 2], &mut params, stream)?;
         }
         flush();
-        // The operating system keeps only so many bits of an exit status.
+        // The operating system keeps only the low bits of an exit status.
         Ok(answered as u8)
     }
 
-    /// Runs one kernel to its end. What the program asks for is answered by another thread, since this one waits; it ends
-    /// with the kernel, however that ends.
+    /// Runs one kernel to its end. Another thread serves the program's requests, since this one
+    /// waits; it ends with the kernel, however that ends.
     fn kernel(
         &self,
         server: &mut Server<LoadHost<'_>>,
@@ -121,7 +121,7 @@ fn serve(driver: &Driver, server: &mut Server<LoadHost<'_>>, line: &Line) {
     end(status);
 }
 
-/// Writes what C's streams keep back.
+/// Flushes C's streams.
 fn flush() {
     // SAFETY: null means all streams.
     unsafe { libc::fflush(std::ptr::null_mut()) };

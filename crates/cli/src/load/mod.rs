@@ -101,7 +101,7 @@ Examples:
 Exit status: the program's own. 134 if it aborts, traps, or asks its host for what it must not; 125 if cushim itself \
 fails, 127 if the image is not found.";
 
-/// As a shell has it for a program that calls abort.
+/// The exit status of a shell for a program that calls abort.
 const DIED: u8 = 134;
 
 /// Runs the command.
@@ -138,7 +138,7 @@ pub fn run(args: &LoadArgs) -> Outcome {
     )
 }
 
-/// The driver library of the backend; says to it which backend it is.
+/// The driver library of the backend; sets the variable with the backend's name for it.
 fn driver(args: &LoadArgs, image: &Image) -> Result<PathBuf, Error> {
     // SAFETY: nothing has started a thread that reads the environment.
     unsafe { environ::remember() };

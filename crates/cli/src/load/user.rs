@@ -23,7 +23,7 @@ use crate::driver::{Driver, Module};
 pub struct Users {
     handlers: HashMap<u32, (CushimRpcHandler, usize)>,
     functions: HashSet<usize>,
-    /// They stay: functions of theirs are called.
+    /// They stay loaded: their functions are called.
     libraries: Vec<Library>,
 }
 
@@ -33,7 +33,7 @@ impl std::fmt::Debug for Users {
     }
 }
 
-/// What the host's functions work on while a library registers.
+/// The state of the host's functions while a library registers.
 struct Registering<'a> {
     users: &'a mut Users,
     driver: &'a Driver,
@@ -44,7 +44,7 @@ impl Users {
     /// Loads libraries and lets each register.
     ///
     /// # Errors
-    /// Which cannot be loaded, or does not want to.
+    /// Which library cannot be loaded, or refuses.
     pub fn load(files: &[PathBuf], driver: &Driver, module: Module) -> Result<Self, Error> {
         let mut users = Users::default();
         for file in files {
@@ -74,10 +74,10 @@ impl Users {
         Ok(users)
     }
 
-    /// Calls a function that a library gave.
+    /// Calls a function that a library registered.
     pub fn call(&self, function: u64, arguments: &mut [u8]) -> Option<u64> {
         let known = self.functions.get(&usize::try_from(function).ok()?)?;
-        // SAFETY: `give` took it as such a function.
+        // SAFETY: `give` accepted it as such a function.
         let function = unsafe { std::mem::transmute::<usize, CushimRpcFunction>(*known) };
         // SAFETY: the library gave it to be called with such arguments.
         Some(unsafe { function(arguments.as_mut_ptr().cast()) })
@@ -155,10 +155,10 @@ struct Talk<'a, 'b> {
 }
 
 impl Talk<'_, '_> {
-    /// What `port` leads to.
+    /// The conversation behind `port`.
     ///
     /// # Safety
-    /// It is what [`Users::serve`] gave, while it waits.
+    /// [`Users::serve`] passed it, and still waits.
     unsafe fn of<'x>(port: *mut CushimRpcPort) -> &'x mut Talk<'x, 'x> {
         // SAFETY: as the caller promises.
         unsafe { &mut *(*port).own.cast() }
@@ -224,7 +224,7 @@ unsafe extern "C" fn send_bytes(
     let talk = unsafe { Talk::of(port) };
     let mut messages = vec![Vec::new(); CUSHIM_RPC_LANES];
     for lane in talk.port.lanes().map(|lane| lane as usize) {
-        // SAFETY: so many bytes for each lane that asks, as include/cushim.h says.
+        // SAFETY: this many bytes for each lane that asks, as include/cushim.h says.
         let (bytes, size) = unsafe { ((*from.add(lane)).cast::<u8>(), *sizes.add(lane) as usize) };
         if size > 0 {
             // SAFETY: bytes of that size for each lane that asks, as include/cushim.h says.

@@ -33,13 +33,13 @@ pub struct Merged {
 }
 
 impl Merged {
-    /// The largest of what the images say.
+    /// The largest value among the images.
     pub fn most(&self, of: impl Fn(&Kernel) -> Option<u64>) -> Option<u64> {
         self.instances.iter().filter_map(|instance| of(&instance.kernel)).max()
     }
 }
 
-/// Stack as a number to sort by: open ends above all.
+/// Stack as a number to sort by: unknown sorts above all.
 pub fn stack(kernel: &Kernel) -> Option<u64> {
     kernel.stack.map(|stack| match stack {
         Stack::Bytes(bytes) => bytes.into(),
@@ -47,8 +47,8 @@ pub fn stack(kernel: &Kernel) -> Option<u64> {
     })
 }
 
-/// Opens `images` on all cores and merges what they define by name, in order of first meeting.
-/// Gives the images back. `length`: bytes of their file.
+/// Opens `images` on all cores and merges their kernels by name, in order of first appearance.
+/// Returns the images, too. `length`: bytes of their file.
 pub fn merge<'a>(
     images: Vec<Numbered<'a>>,
     length: usize,
@@ -94,7 +94,7 @@ fn instance(number: usize, image: &Image<'_>, kernel: Kernel) -> Instance {
     Instance { target, kernel, record }
 }
 
-/// Sorts as `by` says; what is no property of kernels leaves the order of the file.
+/// Sorts as `by` says; for keys that are no property of kernels, keeps the order of the file.
 pub fn sort(kernels: &mut [Merged], by: Sort) {
     let wide = |value: Option<u32>| value.map(u64::from);
     match by {

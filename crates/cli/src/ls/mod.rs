@@ -32,8 +32,8 @@ pub struct LsArgs {
     #[arg(long)]
     kernels: bool,
 
-    /// Below the rows, what a warp has to do for each kernel that has PTX: operations by class, how many are the same for
-    /// all lanes, how many stand in loops, which memory they access
+    /// Below the rows, count the operations of a warp for each kernel with PTX: by class, how many
+    /// are the same for all lanes, how many are in loops, which memory they access
     #[arg(long, requires = "kernels", conflicts_with = "json")]
     operations: bool,
 
@@ -132,7 +132,7 @@ fn list<'a>(args: &LsArgs, host: &'a HostFile, filter: &Filter, limits: &Limits)
     let mut images = std::mem::take(&mut found.images);
     for numbered in &images {
         totals.images += 1;
-        // Of a shared stream only the unpacked share is known.
+        // For a shared stream, only the unpacked size is known.
         let (_, shared) = numbered.image.packing();
         totals.packed += if shared { 0 } else { numbered.image.place.stored };
         totals.unpacked += numbered.image.place.unpacked;

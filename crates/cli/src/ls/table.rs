@@ -10,7 +10,7 @@ use super::listing::{Listing, Row, Totals};
 use crate::images::tool;
 use cushim_names::Foreign as _;
 
-/// Prints one file; `shown` files stand above it.
+/// Prints one file; `shown` files were printed above it.
 pub fn print(
     out: &mut impl Write,
     listing: &Listing<'_>,
@@ -97,7 +97,7 @@ fn image_table(out: &mut impl Write, rows: &[Row<'_>]) -> io::Result<()> {
     table.print(out)
 }
 
-/// Names, once for each kind, the tool to go on with.
+/// Names a tool for further inspection, once for each kind.
 fn tools(out: &mut impl Write, rows: &[Row<'_>]) -> io::Result<()> {
     let kinds: BTreeMap<String, &str> = rows
         .iter()
@@ -141,7 +141,7 @@ fn kernel_table(out: &mut impl Write, kernels: &[Merged]) -> io::Result<()> {
     table.print(out)
 }
 
-/// `24`, or `24-40` where images differ; `-` where none says.
+/// `24`, or `24-40` where images differ; `-` where none has a value.
 fn range(kernel: &Merged, of: impl Fn(&Kernel) -> Option<u64>) -> String {
     let values = || kernel.instances.iter().filter_map(|instance| of(&instance.kernel));
     match (values().min(), values().max()) {

@@ -6,7 +6,7 @@ use cushim_profile::{Count, Counts, access::SECTOR};
 
 use super::gpus::Gpu;
 
-/// A share, if it is one of something.
+/// `part` of `of`, unless `of` is 0.
 fn share(part: u64, of: u64) -> Option<f64> {
     (of > 0).then(|| part as f64 / of as f64)
 }
@@ -16,7 +16,7 @@ fn share(part: u64, of: u64) -> Option<f64> {
 pub struct Figures<'a> {
     /// The counts.
     pub counts: &'a Counts,
-    /// Sectors that are written into device memory.
+    /// Sectors written to device memory.
     pub written: u64,
 }
 
@@ -30,12 +30,12 @@ impl Figures<'_> {
         counts.iter().fold(0, |sum, count| u64::saturating_add(sum, self.n(*count)))
     }
 
-    /// Lanes of 32 for which an instruction was run.
+    /// Active lanes per instruction, of 32.
     pub fn active_lanes(&self) -> Option<f64> {
         share(self.n(Count::ActiveLanes), self.n(Count::Instructions))
     }
 
-    /// Sectors of a load and of a store.
+    /// Sectors per load and per store.
     pub fn sectors(&self) -> [Option<f64>; 2] {
         [
             share(self.n(Count::LoadSectors), self.n(Count::LoadRequests)),
@@ -43,7 +43,7 @@ impl Figures<'_> {
         ]
     }
 
-    /// Lines of a load and of a store.
+    /// Lines per load and per store.
     pub fn lines(&self) -> [Option<f64>; 2] {
         [
             share(self.n(Count::LoadLines), self.n(Count::LoadRequests)),
@@ -51,14 +51,15 @@ impl Figures<'_> {
         ]
     }
 
-    /// Of the bytes in the sectors that loads and stores touch, those that lanes asked for; more than 1 where lanes ask for the same.
+    /// The share of requested bytes in the sectors that loads and stores touch; more than 1 where
+    /// lanes request the same.
     pub fn used(&self) -> Option<f64> {
         let sectors = self.sum(&[Count::LoadSectors, Count::StoreSectors]);
         let bytes = self.sum(&[Count::LoadBytes, Count::StoreBytes]);
         share(bytes, sectors.saturating_mul(SECTOR))
     }
 
-    /// Bank conflicts of an access to shared memory.
+    /// Bank conflicts per access to shared memory.
     pub fn conflicts(&self) -> Option<f64> {
         share(self.all_conflicts(), self.sum(&[Count::SharedLoads, Count::SharedStores]))
     }
@@ -68,17 +69,17 @@ impl Figures<'_> {
         self.sum(&[Count::SharedLoadConflicts, Count::SharedStoreConflicts])
     }
 
-    /// Lanes that have one address, of an atomic operation.
+    /// Lanes per address in an atomic operation.
     pub fn contention(&self) -> Option<f64> {
         share(self.n(Count::AtomicLanes), self.n(Count::AtomicAddresses))
     }
 
-    /// Of the sectors that loads touch, those that the model's L1 has.
+    /// The model's L1 hit rate of loads, in sectors.
     pub fn l1(&self) -> Option<f64> {
         share(self.n(Count::L1Hits), self.n(Count::LoadSectors))
     }
 
-    /// Of the sectors that the model's L2 is asked for, those that it has.
+    /// The model's L2 hit rate, in sectors.
     pub fn l2(&self) -> Option<f64> {
         share(self.n(Count::L2Hits), self.n(Count::L2Reads))
     }
@@ -101,12 +102,12 @@ impl Figures<'_> {
         self.sum(&[Count::FlopsHalf, Count::FlopsSingle, Count::FlopsDouble])
     }
 
-    /// Operations for each byte of device memory; those in products of matrices do not count.
+    /// Operations per byte of device memory, without those in products of matrices.
     pub fn intensity(&self) -> Option<f64> {
         share(self.operations(), self.moved()[1])
     }
 
-    /// Seconds that a GPU needs at least: for arithmetic, and for its memory.
+    /// The least seconds that a GPU needs for arithmetic, and for its memory.
     pub fn least(&self, gpu: &Gpu) -> [f64; 2] {
         let [half, single, double, _] = self.flops();
         let [peak, peak_double] = gpu.peak();

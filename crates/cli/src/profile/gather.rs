@@ -15,7 +15,7 @@ struct Line {
     told: Option<Told>,
 }
 
-/// What is told of a launch.
+/// A launch as a process reports it.
 #[derive(Debug, Clone, Deserialize)]
 struct Told {
     pid: u32,
@@ -98,19 +98,19 @@ pub struct Kernel {
     pub local: u64,
     /// Its launches, in order.
     pub launches: Vec<ProfiledLaunch>,
-    /// The sum of all launches.
+    /// The sum over all launches.
     pub counts: Counts,
-    /// Sectors written, of all launches.
+    /// Sectors written by all launches.
     pub written: u64,
     /// Instructions of warps by class.
     pub classes: BTreeMap<String, u64>,
-    /// Counts by line; what functions at a line are part of.
+    /// Counts by line, including those of functions.
     pub lines: BTreeMap<Place, Counts>,
     /// Functions besides the kernel that ran.
     pub functions: BTreeSet<String>,
 }
 
-/// All that was told.
+/// All profiles.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Profile {
     /// The kernels, those with most instructions first.
@@ -119,7 +119,7 @@ pub struct Profile {
     pub processes: BTreeSet<u32>,
 }
 
-/// Reads the file. What is no line of it is left out: a process may have been killed while it wrote one.
+/// Reads the file. Invalid lines are skipped: a process may have been killed while it wrote one.
 pub fn gather(bytes: &[u8]) -> Profile {
     let mut profile = Profile::default();
     let mut places: BTreeMap<String, usize> = BTreeMap::new();

@@ -23,15 +23,15 @@ pub struct Gpu {
     pub l2_mib: u32,
     /// L1 and shared memory of a multiprocessor in KiB.
     pub l1_kib: u32,
-    /// Shared memory of it in KiB, at most.
+    /// The most shared memory of a multiprocessor in KiB.
     pub shared_kib: u32,
     /// Bytes of shared memory that a block takes for itself.
     pub reserved: u32,
-    /// Warps of it.
+    /// Warps of a multiprocessor.
     pub warps: u32,
-    /// Blocks of it.
+    /// Blocks of a multiprocessor.
     pub blocks: u32,
-    /// Lanes of it for 32-bit and for 64-bit numbers.
+    /// Lanes of a multiprocessor for 32-bit and for 64-bit numbers.
     pub lanes: [u32; 2],
 }
 
@@ -46,11 +46,11 @@ const GPUS: [Gpu; 7] = [
     Gpu { arch: "sm_90", name: "H200", sms: 132, mhz: 1980, bandwidth: 4800, l2_mib: 50, l1_kib: 256, shared_kib: 228, reserved: 1024, warps: 64, blocks: 32, lanes: [128, 64] },
 ];
 
-/// Registers of 32 bits of a multiprocessor, in all of them.
+/// 32-bit registers of a multiprocessor, the same in all GPUs.
 const REGISTERS: u64 = 65_536;
-/// Registers are given to warps in portions of this.
+/// Registers are allocated to warps in units of this.
 const PORTION: u64 = 256;
-/// Schedulers of a multiprocessor: warps that have registers come in multiples of it.
+/// Schedulers of a multiprocessor: the number of warps with registers is a multiple of it.
 const SCHEDULERS: u64 = 4;
 
 /// How much of a multiprocessor a kernel can fill.
@@ -58,16 +58,16 @@ const SCHEDULERS: u64 = 4;
 pub struct Occupancy {
     /// Blocks that fit.
     pub blocks: u64,
-    /// Warps of those.
+    /// Warps of those blocks.
     pub warps: u64,
-    /// Warps that could be there.
+    /// The most warps of a multiprocessor.
     pub of: u64,
-    /// What there is too little of for more.
+    /// The resource that limits it.
     pub limit: &'static str,
 }
 
 impl Gpu {
-    /// The one of this target, or of this product.
+    /// The GPU with this target or product name.
     pub fn named(name: &str) -> Option<Gpu> {
         let same = |gpu: &&Gpu| {
             let first = gpu.name.split(' ').next();
@@ -90,11 +90,11 @@ impl Gpu {
     /// How many blocks fit.
     pub fn occupancy(&self, threads: u64, registers: u64, shared: u64) -> Occupancy {
         let warps = threads.div_ceil(32).max(1);
-        // A count beyond that of any kernel would not fit, either.
+        // Counts beyond those of any kernel would not fit either.
         let (registers, shared) = (registers.min(REGISTERS), shared.min(1 << 32));
         let own = (registers * 32).next_multiple_of(PORTION).max(PORTION);
         let with_registers = REGISTERS / own / SCHEDULERS * SCHEDULERS;
-        // In portions of 128 bytes where blocks have some of their own (from sm_80 on), before of 256.
+        // In units of 128 bytes where blocks reserve some (from sm_80 on), of 256 before.
         let portion = if self.reserved == 0 { 256 } else { 128 };
         let bytes = (shared + u64::from(self.reserved)).next_multiple_of(portion);
         let room = u64::from(self.shared_kib) << 10;

@@ -43,7 +43,7 @@ pub struct ProfileArgs {
     #[arg(long, value_name = "NAME")]
     kernel_name: Option<String>,
 
-    /// Count so many launches of those kernels, and not later ones
+    /// Count the first N launches of those kernels only
     #[arg(long, value_name = "N")]
     launch_count: Option<u64>,
 
@@ -124,7 +124,7 @@ pub fn run(args: ProfileArgs) -> Outcome {
     Ok(ending.end())
 }
 
-/// What the program's processes are told where they are to be recorded, too.
+/// The variables for processes that are also recorded.
 fn trace(given: &OsStr) -> Result<Environment, Error> {
     let rank = Rank::here();
     let pattern = Pattern::new(given, &rank)?;
@@ -143,7 +143,7 @@ fn write(path: &Path, text: &str) -> Result<(), Error> {
 }
 
 impl ProfileArgs {
-    /// What the program's processes are told.
+    /// The variables for the program's processes.
     fn variables(&self, file: &Path, gpu: &Gpu) -> Environment {
         let count = self.launch_count.map(|count| count.to_string()).unwrap_or_default();
         let caches = format!("{},{}", u64::from(gpu.l1_kib) << 10, u64::from(gpu.l2_mib) << 20);

@@ -13,7 +13,7 @@ use super::gpus::Gpu;
 /// A name and a text.
 pub type Row = (&'static str, String);
 
-/// A figure, or that there is none.
+/// A figure as text, or a dash.
 pub fn number(value: Option<f64>) -> String {
     value.map_or("-".into(), |value| format!("{value:.2}"))
 }
@@ -22,7 +22,7 @@ fn percent(value: Option<f64>) -> String {
     value.map_or("-".into(), |value| format!("{:.1} %", 100.0 * value))
 }
 
-/// All that is said.
+/// All rows of a kernel.
 pub fn rows(kernel: &Kernel, gpu: &Gpu) -> Vec<Row> {
     let figures = Figures { counts: &kernel.counts, written: kernel.written };
     let mut all = ran(kernel, figures);

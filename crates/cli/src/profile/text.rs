@@ -9,7 +9,7 @@ use super::gather::{Kernel, Profile};
 use super::gpus::Gpu;
 use super::rows::{hot, number, rows};
 
-/// All kernels, each with so many lines.
+/// All kernels, each with its hottest `lines`.
 pub fn report(profile: &Profile, gpu: &Gpu, lines: usize) -> String {
     let mut out = String::new();
     for kernel in &profile.kernels {

@@ -11,10 +11,10 @@ use cushim_trace::reader::TraceFile;
 use crate::complain;
 use crate::view::size;
 
-/// So many files are named one by one.
+/// The most files that are named one by one.
 const NAMED_MAX: usize = 4;
 
-/// What can be missing from a recording.
+/// The reasons for missing events.
 const WHY: [Lost; 3] = [Lost::Limit, Lost::NoSpace, Lost::FileSize];
 
 /// The recordings of one run.

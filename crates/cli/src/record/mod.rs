@@ -21,9 +21,9 @@ use cushim_names::Foreign as _;
 
 use found::Found;
 
-/// The library records nothing into it.
+/// With this output the library records nothing.
 const NOWHERE: &str = "/dev/null";
-/// Where a recording goes if nothing is said.
+/// The default output.
 pub const DEFAULT_OUTPUT: &str = "%e.%p.cushim";
 
 /// Arguments of `cushim record`.
@@ -115,7 +115,7 @@ pub fn run(args: RecordCommand) -> Outcome {
     let free = free_name(&expected);
     cuda.announce(Some(&args.program.command[0]));
     let child = held.release()?;
-    // A script's program is its interpreter, and so the library calls it.
+    // A script's program is its interpreter, by which the library names the file.
     if let Ok(exe) = std::fs::read_link(format!("/proc/{}/exe", names.pid)) {
         names.program = exe.file_name().unwrap_or_default().to_owned();
     }
@@ -144,8 +144,8 @@ fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Makes sure that files can be made where `path` is to be; that the library could not make its own would
-/// show too late.
+/// Makes sure that files can be made in the folder of `path`: a failure in the library would show
+/// too late.
 fn writable(path: &Path) -> Result<(), Error> {
     let folder = folder_of(path);
     let probe = folder.join(format!(".cushim-{}", std::process::id()));
@@ -158,7 +158,7 @@ fn writable(path: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// The name that the library will find free.
+/// The free name that the library will use.
 fn free_name(path: &Path) -> PathBuf {
     let taken = |path: &Path| path.symlink_metadata().is_ok();
     let with = |n: u32| PathBuf::from(launch::insert(path.as_os_str(), &n.to_string()));

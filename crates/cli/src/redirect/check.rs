@@ -50,7 +50,7 @@ pub fn run(args: &CheckArgs) -> Outcome {
     Ok(u8::from(!well))
 }
 
-/// Tells of one rule; whether it matches something and could be applied to all of it.
+/// Reports on one rule; returns whether it matches something and could be applied to all of it.
 fn check(rule: &Rule, containers: &[Container], limits: &Limits, out: &mut String) -> bool {
     let _ = writeln!(out, "{}: {}", rule.name, action(rule));
     let mut theirs = Vec::new();
@@ -171,7 +171,7 @@ fn verdict(
     ))
 }
 
-/// What becomes of the replacement's variables, in lines.
+/// How the replacement's variables are treated, in lines.
 fn variables(
     rule: &Rule,
     container: &Container,
@@ -213,7 +213,7 @@ fn files(rule: &Rule) -> String {
     files.collect::<Vec<_>>().join(" or ")
 }
 
-/// Why NVIDIA's driver would not take the file.
+/// Why NVIDIA's driver would refuse the file.
 fn why_not(images: &[Image<'_>]) -> Option<String> {
     let usable = |kind| matches!(kind, ImageKind::Ptx | ImageKind::Cubin);
     if images.iter().any(|image| usable(image.kind)) {

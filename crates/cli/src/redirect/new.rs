@@ -80,7 +80,7 @@ pub fn run(args: &NewArgs) -> Outcome {
     Ok(0)
 }
 
-/// The one kernel that the expression means; a symbol or name in full means itself.
+/// The one kernel that the expression matches; a full symbol or name matches itself only.
 fn one(args: &NewArgs, images: &[Image<'_>], limits: &Limits) -> Result<String, Error> {
     let regex = Regex::new(&args.kernel)
         .map_err(|e| Error::Usage(format!("{:?} is not a regular expression: {e}", args.kernel)))?;
@@ -158,7 +158,7 @@ fn manifest_text(name: &Name, image: &str, args: &NewArgs) -> String {
     )
 }
 
-/// A TOML string: as it is between single quotes where it can be, else escaped.
+/// A TOML string: literal between single quotes where possible, else escaped.
 fn toml_text(text: &str) -> String {
     if text.chars().all(|c| c != '\'' && !c.is_control()) {
         return format!("'{text}'");
@@ -181,7 +181,7 @@ fn file_name(short: &str) -> String {
     if name.is_empty() { "kernel".to_owned() } else { name }
 }
 
-/// Writes a file that must not be there yet: somebody may have edited it.
+/// Writes a new file; fails where it exists, as it may have been edited.
 fn write(folder: &Folder, path: &Path, bytes: &[u8]) -> Result<(), Error> {
     let file = folder.create(path.file_name().unwrap_or_default());
     let written = file.and_then(|mut file| file.write_all(bytes));

@@ -15,7 +15,7 @@ use cushim_rules::Subject;
 use crate::Error;
 use crate::images::{Cost, HostFile, Which};
 
-/// What a program registers or loads as one: a container, or a bare image.
+/// A unit that a program registers or loads: a container, or a bare image.
 pub struct Container {
     /// The file.
     pub owner: String,
@@ -23,14 +23,15 @@ pub struct Container {
     images: Vec<(ImageKind, String, String)>,
     /// Its variables.
     pub variables: Theirs,
-    /// Its kernels and how their parameters lie, by symbol.
+    /// Its kernels and their parameter layouts, by symbol.
     pub kernels: BTreeMap<String, ParamLayout>,
 }
 
 /// The images of a file, none of which is opened yet.
 ///
 /// # Errors
-/// All together would unpack to more than the limits allow: without some of them an answer would be wrong.
+/// Together they would unpack to more than the limits allow: without some of them the answer would
+/// be wrong.
 pub fn images<'a>(
     file: &'a HostFile,
     path: &Path,
@@ -82,7 +83,7 @@ pub fn kernels(image: &Image<'_>, limits: &Limits) -> Vec<Kernel> {
     kernels
 }
 
-/// Names a container: the way to an image, less its number in it.
+/// Names a container: the path to an image without its number.
 fn place(trail: &Trail) -> String {
     Trail { entry: 0, ..trail.clone() }.to_string()
 }

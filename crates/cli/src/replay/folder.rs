@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use crate::Error;
 
-/// What `launch.json` says.
+/// The contents of `launch.json`.
 #[derive(Debug, Deserialize)]
 pub struct CapturedLaunch {
     format: u32,
@@ -51,7 +51,7 @@ pub struct Buffer {
 /// An address in the parameter block.
 #[derive(Debug, Deserialize)]
 pub struct Pointer {
-    /// Where it stands in the block.
+    /// Its offset in the block.
     pub at: usize,
     /// How far into the allocation it points.
     pub offset: u64,
@@ -70,7 +70,7 @@ pub struct Folder {
     pub buffers: Vec<Content>,
 }
 
-/// What an allocation held.
+/// The contents of an allocation.
 #[derive(Debug)]
 pub struct Content {
     /// When the kernel began.
@@ -97,7 +97,7 @@ impl CapturedLaunch {
         }
         let files = launch.buffers.iter().flat_map(|buffer| [&buffer.before, &buffer.after]);
         for file in files.chain([&launch.image, &launch.arguments]) {
-            // A file of this folder, not of anywhere.
+            // It must be a file in this folder.
             let mut parts = Path::new(file).components();
             if !matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None)) {
                 return Err(format!("found the file name {file:?}, expected one without folders"));

@@ -28,7 +28,7 @@ pub struct ReplayArgs {
     #[arg(long, value_name = "FILE")]
     image: Option<PathBuf>,
 
-    /// The kernel's symbol, where it is another one than was captured
+    /// The kernel's symbol, if it differs from the captured one
     #[arg(long, value_name = "SYMBOL")]
     kernel: Option<String>,
 
@@ -44,7 +44,7 @@ pub struct ReplayArgs {
     #[arg(long, value_name = "BYTES")]
     shared: Option<u32>,
 
-    /// Time so many launches
+    /// Time N launches
     #[arg(long, value_name = "N", default_value_t = 20)]
     repeat: u32,
 
@@ -89,7 +89,7 @@ CAPTURE_KERNEL is part of the kernel's name, CAPTURE_NTH which of its launches, 
 
 Exit status: 1 where an output differs from the captured one.";
 
-/// The variables of an image that a program can set; compilers' texts are none.
+/// The variables of an image that a program can set, without compilers' texts.
 fn variables(image: &[u8]) -> Vec<String> {
     let names = cushim_bind::theirs(image, &cushim_image::Limits::DEFAULT).variables.into_keys();
     names.filter(|name| !name.starts_with('$') && !name.starts_with("__unnamed_")).collect()
@@ -128,7 +128,7 @@ pub fn run(args: &ReplayArgs) -> Outcome {
         let at = driver.allocate(content.before.len())?;
         for pointer in &buffer.pointers {
             let value = at.wrapping_add(pointer.offset).to_le_bytes();
-            // The folder's reader has looked that this is inside.
+            // `folder` has checked that this is inside.
             arguments[pointer.at..pointer.at + value.len()].copy_from_slice(&value);
         }
         places.push(at);

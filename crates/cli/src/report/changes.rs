@@ -10,7 +10,7 @@ use super::options::Options;
 use super::tables::{By, Cell, Table};
 use super::{csv, text};
 
-/// Shapes that are named of one kernel.
+/// The most shapes named for a kernel.
 const SHAPES_MAX: usize = 4;
 
 fn cells(change: &Change) -> Vec<Cell> {
@@ -61,7 +61,7 @@ fn shapes(change: &Change) -> String {
     all.join(" ")
 }
 
-/// All of them as a table.
+/// All changes as a table.
 pub fn table(changes: &Changes) -> Table {
     let columns = vec![
         ("change", "change"),

@@ -6,9 +6,9 @@ use std::io::{self, Write};
 
 use super::tables::Table;
 
-/// One field. A spreadsheet takes text that begins with `=`, `+`, `-`, `@`, a tab or a carriage return for a
-/// formula and computes it, and names come from other people's programs: an apostrophe before it makes it
-/// text. Numbers stay what they are.
+/// One field. A spreadsheet takes text that begins with `=`, `+`, `-`, `@`, a tab or a carriage
+/// return for a formula and computes it, and names come from foreign programs: an apostrophe in
+/// front makes it text. Numbers are unchanged.
 fn field(text: &str) -> String {
     let formula =
         text.starts_with(['=', '+', '-', '@', '\t', '\r']) && text.parse::<f64>().is_err();

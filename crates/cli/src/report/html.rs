@@ -15,14 +15,14 @@ use super::tables::{self, Cell, Table, table};
 use crate::view::style::Style;
 
 const STYLE: &str = include_str!("page/style.css");
-/// In this order: what all use, the head of the page, the overview, the tables.
+/// In this order: shared functions, the head of the page, the overview, the tables.
 const SCRIPTS: [&str; 4] = [
     include_str!("page/base.js"),
     include_str!("page/head.js"),
     include_str!("page/overview.js"),
     include_str!("page/tables.js"),
 ];
-/// Rows of a table at most: a browser must still scroll it.
+/// The most rows of a table, so that a browser can still scroll it.
 const ROWS_MAX: usize = 20_000;
 
 fn cell(cell: &Cell, style: Style) -> Value {
@@ -38,7 +38,7 @@ pub fn write(out: &mut dyn Write, report: &Report, options: &Options) -> io::Res
     page(out, &data(report, options))
 }
 
-/// Writes the report `after` with what changed on the way to it.
+/// Writes the report `after` with the changes since the other one.
 pub fn write_changes(
     out: &mut dyn Write,
     changes: &Changes,
@@ -49,7 +49,7 @@ pub fn write_changes(
     let top = options.top.unwrap_or(ROWS_MAX).min(ROWS_MAX);
     let mut data = data(after, options);
     let mut table = rows(&change_table::table(changes), top, style);
-    // A column `B` stands beside its `A` in text; here each is sorted by alone.
+    // In text, a column `B` is beside its `A`; here each is sorted alone.
     let mut of = String::new();
     for title in table["columns"].as_array_mut().into_iter().flatten() {
         match title.as_str() {
@@ -66,7 +66,7 @@ pub fn write_changes(
     page(out, &data)
 }
 
-/// What the page's scripts show.
+/// The data for the page's scripts.
 fn data(report: &Report, options: &Options) -> Value {
     let style = Style { color: false, utf8: true };
     let top = options.top.unwrap_or(ROWS_MAX).min(ROWS_MAX);
@@ -120,7 +120,7 @@ fn page(out: &mut dyn Write, data: &Value) -> io::Result<()> {
     )
 }
 
-/// A table without the columns in which nothing stands.
+/// A table without its empty columns.
 fn rows(table: &Table, top: usize, style: Style) -> Value {
     let used = table.columns_in_use();
     let used = |n: &usize| used.get(*n).copied().unwrap_or(true);
@@ -152,7 +152,7 @@ fn marks(marks: &[Mark], top: usize, style: Style) -> Value {
     })
 }
 
-/// What a kernel's row opens to.
+/// The details of a kernel's row.
 fn details(kernel: &Kernel) -> Value {
     json!({
         "declaration": kernel.demangled,

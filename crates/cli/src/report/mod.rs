@@ -39,7 +39,7 @@ use tables::{By, Sort};
                        cushim report -o gemm.jsonl runs/       the events as JSON lines"
 )]
 pub struct ReportArgs {
-    /// Trace files, or folders in which to look for them (*.cushim)
+    /// Trace files, or folders with them (*.cushim)
     ///
     /// Files that are still being written are taken as far as they are. Several files make one report.
     #[arg(required = true, value_name = "FILE|DIR")]
@@ -101,7 +101,7 @@ impl ReportFormat {
     }
 }
 
-/// What trace writes is no recording.
+/// Refuses the output of `trace`, which is no recording.
 fn refuse_text(path: &Path) -> Result<(), Error> {
     let plain = zst::plain(path);
     let ending = plain.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
@@ -155,7 +155,7 @@ pub fn run(args: ReportArgs) -> Outcome {
     refuse_overwriting(&args, all.iter().map(PathBuf::as_path))?;
     let report = analyse(&files, &about)?;
     let other = others.map(|files| analyse(&files, &about)).transpose()?;
-    // Nothing is created before everything was read.
+    // The output is created only after everything was read.
     let (mut out, whole) = open_output(&args)?;
     match &other {
         Some(other) => show::write_changes(&mut out, (&report, other), output, &options),
@@ -193,8 +193,8 @@ fn target(args: &ReportArgs) -> Target {
     }
 }
 
-/// What is written to, and what is committed once that is dropped: a file is there whole or not at all, and what was
-/// there before is replaced.
+/// The writer, and the output to commit once the writer is dropped: a file appears complete or not
+/// at all, and replaces an older one.
 fn open_output(args: &ReportArgs) -> Result<(Box<dyn Write>, Shared), Error> {
     let Some(path) = &args.output else {
         let shared = Shared::new(output::Output::stdout());
@@ -248,7 +248,7 @@ pub fn merge(files: &mut [TraceFile], view: &mut View) -> Result<(), Error> {
     Ok(in_order(files, &mut |source, meta, event| view.event(source, meta, event))?)
 }
 
-/// A trace that was just opened is not what to write to.
+/// Refuses to write to a trace that was just opened.
 fn refuse_overwriting<'a>(
     args: &ReportArgs,
     mut files: impl Iterator<Item = &'a Path>,

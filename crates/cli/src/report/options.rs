@@ -9,13 +9,13 @@ pub struct Options {
     pub by: Option<By>,
     /// What rows are sorted by.
     pub sort: Sort,
-    /// At most so many rows of each table; `None`: what suits the format.
+    /// The most rows of each table; `None`: the format's default.
     pub top: Option<usize>,
     /// Columns of the terminal; `None`: nothing is shortened.
     pub width: Option<usize>,
     /// Colors.
     pub color: bool,
-    /// Signs beyond ASCII.
+    /// Characters beyond ASCII.
     pub utf8: bool,
 }
 

@@ -16,14 +16,14 @@ use crate::view::style::{Ink, Style};
 const TOP: [usize; 2] = [20, 10];
 /// A name is not shortened below this.
 const NAME_MIN: usize = 24;
-/// What stands before the last column is shortened to this.
+/// Cells before the last column are shortened to this.
 const CELL_MAX: usize = 40;
 
 /// Writes it.
 pub fn write(out: &mut dyn Write, report: &Report, options: &Options) -> io::Result<()> {
     let style = Style { color: options.color, utf8: options.utf8 };
     head(out, report, style)?;
-    // Shapes and counters only where they are asked for; ranks where there are several.
+    // Shapes and counters are shown only on request; ranks where there are several.
     let unasked = |by: &By| {
         !matches!(by, By::Shape | By::Counter) && (*by != By::Rank || report.ranks.len() > 1)
     };
@@ -155,7 +155,7 @@ pub fn write_table(
     Ok(())
 }
 
-/// Shapes and constant arguments of the kernels that the table shows, as far as they say something.
+/// Shapes and constant arguments of the kernels that the table shows, where there are any.
 fn constants(
     out: &mut dyn Write,
     report: &Report,

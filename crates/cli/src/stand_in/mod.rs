@@ -14,12 +14,12 @@ use std::process::ExitCode;
 
 use crate::{Error, preload};
 
-/// A stand-in: the name of the program, and what is done under it with the arguments behind that name.
+/// A stand-in: the name of the program, and the function that takes its arguments.
 type StandIn = (&'static str, fn(Vec<OsString>) -> ExitCode);
 
 const ALL: [StandIn; 2] = [("ptxas", ptxas::run), ("nvidia-smi", smi::run)];
 
-/// Does what the program is to do by whose name this one was started; `None` if that is its own.
+/// Does the work of the stand-in by whose name this program was started; `None` under its own name.
 pub fn work() -> Option<ExitCode> {
     let mut arguments = std::env::args_os();
     let started = arguments.next()?;
@@ -28,10 +28,10 @@ pub fn work() -> Option<ExitCode> {
     Some(run(arguments.collect()))
 }
 
-/// A folder in which this program has the names of the stand-ins, and nothing else is.
+/// A folder with links to this program by the names of the stand-ins, and nothing else.
 ///
 /// # Errors
-/// No folder can be made that this user alone can write.
+/// No folder can be made that only this user can write.
 pub fn folder() -> Result<PathBuf, Error> {
     let own = std::env::current_exe().map_err(|e| Error::io("find", Path::new("cushim"), e))?;
     preload::links("programs", &own, &ALL.map(|(name, _)| name))
@@ -55,8 +55,9 @@ pub fn environment(path: bool) -> Result<Vec<(&'static str, OsString)>, Error> {
     Ok(set)
 }
 
-/// The variables by which programs find `front`, our libcuda, as a file to link with: Triton compiles a module of its
-/// own at the first kernel, and asks `ldconfig -p` where there is no such word.
+/// The variables by which programs find `front`, our libcuda, as a file to link with: Triton
+/// compiles a module of its own at the first kernel, and asks `ldconfig -p` without such a
+/// variable.
 ///
 /// # Errors
 /// As [`folder`].
@@ -65,16 +66,17 @@ pub fn libraries(front: &Path) -> Result<Vec<(&'static str, OsString)>, Error> {
     Ok(vec![("TRITON_LIBCUDA_PATH", folder.into_os_string())])
 }
 
-/// The variables by which programs are kept from checks that only NVIDIA's driver passes, where the user has not set them.
-/// JAX asks the version of each of NVIDIA's libraries when it starts, and CUPTI ends the process by a fault where that driver
-/// is not.
+/// The variables that disable programs' checks that only NVIDIA's driver passes, where the user has
+/// not set them. JAX asks for the version of each of NVIDIA's libraries when it starts, and CUPTI
+/// crashes without that driver.
 pub fn constraints() -> Vec<(&'static str, OsString)> {
     let is_unset = |name: &&str| std::env::var_os(name).is_none();
     [CHECK_OF_JAX].into_iter().filter(is_unset).map(|name| (name, OsString::from("1"))).collect()
 }
 
-/// JAX leaves that check out where it is not empty (its documentation does not name it; `jax_plugins/xla_cuda*`).
+/// JAX skips that check where it is not empty (undocumented; `jax_plugins/xla_cuda*`).
 const CHECK_OF_JAX: &str = "JAX_SKIP_CUDA_CONSTRAINTS_CHECK";
 
-/// By which Triton is told of an assembler: for GPUs before 10.0 (until 3.8; later before 9.0), and for the others.
+/// Triton's variables for the assembler: for GPUs before 10.0 (until 3.8; later before 9.0), and
+/// for the others.
 const PTXAS: [&str; 2] = ["TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH"];

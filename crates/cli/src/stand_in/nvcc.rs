@@ -8,10 +8,11 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// So far up a compiler may be: it starts its tools itself or by a shell.
+/// How many generations up a compiler may be: it starts its tools itself or by a shell.
 const GENERATIONS: usize = 3;
 
-/// Becomes the next `name` of PATH if a compiler asks; comes back if none does, or there is no such program.
+/// Becomes the next `name` of PATH if a compiler asks; returns if none does, or there is no such
+/// program.
 pub fn hand_over(name: &str, arguments: &[OsString]) {
     if !built() {
         return;

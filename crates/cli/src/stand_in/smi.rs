@@ -9,11 +9,11 @@ use std::process::ExitCode;
 
 use super::words::{say, text};
 
-/// What nvidia-smi ends with where there is no driver, and for words that it does not know.
+/// nvidia-smi's exit status without a driver, and for unknown arguments.
 const NO_DRIVER: u8 = 9;
 const WRONG: u8 = 2;
 
-/// NVML as far as it is asked.
+/// The NVML functions used here.
 struct Nvml(*mut c_void);
 
 impl Nvml {

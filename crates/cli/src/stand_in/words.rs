@@ -2,13 +2,13 @@
 
 use std::ffi::OsStr;
 
-/// Prints to stderr as it is; a closed one is nobody's concern.
+/// Prints to stderr unchanged; a closed one is ignored.
 pub fn say(text: &str) {
     use std::io::Write;
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }
 
-/// A word as text; what is no UTF-8 cannot be one of an option's.
+/// A word as text; invalid UTF-8 is in no option's word.
 pub fn text(word: &OsStr) -> String {
     word.to_string_lossy().into_owned()
 }

@@ -22,12 +22,12 @@ use crate::{Error, complain};
 /// The files of one run.
 pub struct Follow {
     spool: Spool,
-    /// `None` once the output cannot be written: events are still read, so that room is given back.
+    /// `None` once the output cannot be written: events are still read, so that space is freed.
     view: Option<View>,
     seen: HashSet<OsString>,
     files: Vec<Followed>,
     failure: Option<Error>,
-    /// Kept so that the folder can be read when every other descriptor is taken by a file.
+    /// Kept so that the folder can be read when files use every other descriptor.
     reserve: Option<File>,
 }
 
@@ -36,9 +36,9 @@ struct Followed {
     path: PathBuf,
     /// `None` until its first page is there.
     file: Option<TraceFile>,
-    /// Where the process learns what was given back.
+    /// Tells the process what was freed.
     room: Option<Room>,
-    /// It cannot be read: why, once it is told.
+    /// It cannot be read, and a message has said why.
     broken: bool,
 }
 
@@ -69,14 +69,14 @@ impl Follow {
         }
     }
 
-    /// The program has ended: takes in the rest and writes the summary. `None`: the output cannot be
-    /// written, and that has been said.
+    /// The program has ended: takes in the rest and writes the summary. `None`: the output cannot
+    /// be written, and a message has said so.
     pub fn finish(mut self, signals: &mut Signals) -> Option<Totals> {
         self.find();
         let mut files = std::mem::take(&mut self.files);
         let failures: Vec<_> = files.iter_mut().filter_map(|file| file.open().err()).collect();
         if failures.is_empty() {
-            // What is open stays readable: from here on an impatient Ctrl-C leaves nothing behind.
+            // Open files stay readable: from here on a Ctrl-C leaves nothing behind.
             self.spool.remove();
         }
         signals.release_keyboard();
@@ -125,7 +125,7 @@ impl Follow {
     }
 
     fn read(&mut self, followed: &mut Followed, last: bool) {
-        // What cannot be opened now is tried again, and told at the end.
+        // Opening is retried later, and a failure is reported at the end.
         let _ = followed.open();
         let Some(file) = followed.file.as_mut().filter(|_| !followed.broken) else { return };
         let result = match &mut self.view {
@@ -151,7 +151,7 @@ impl Follow {
         }
     }
 
-    /// The output cannot be written; where its reader just went away, that is no news.
+    /// The output cannot be written; if its reader just went away, no message is needed.
     fn stop_view(&mut self, error: Error) {
         let quiet = matches!(&error, Error::Io { source, .. } if source.kind() == io::ErrorKind::BrokenPipe);
         if !quiet && self.failure.is_none() {
@@ -181,7 +181,7 @@ impl Followed {
         }
     }
 
-    /// The process has said goodbye and is gone. (One that was killed keeps its file to the end.)
+    /// The process has closed its file and is gone. (The file of a killed one stays to the end.)
     fn is_over(&self) -> bool {
         self.file.as_ref().is_some_and(|file| file.header().closed) && !self.is_running()
     }
@@ -193,7 +193,7 @@ impl Followed {
         stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
     }
 
-    /// Frees what was read whole. File systems that cannot do this keep it until the end.
+    /// Frees what was completely read. File systems that cannot do this keep it until the end.
     fn give_back(&mut self) {
         let finished = self.file.as_mut().map(TraceFile::take_finished).unwrap_or_default();
         if finished.is_empty() {

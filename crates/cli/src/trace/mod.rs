@@ -26,9 +26,9 @@ use follow::Follow;
 use output::{Output, WholeLines};
 use spool::Spool;
 
-/// Less than this would be behind at once: a chunk of a thread's, and the metadata.
+/// Less than this would be full at once: a thread's chunk, and the metadata.
 const BACKLOG_MIN: u64 = 1 << 20;
-/// While the launcher reads along and gives room back, a trace has no size to speak of.
+/// While the launcher reads along and frees space, a trace stays small.
 const LIMIT: u64 = 1 << 40;
 
 /// Arguments of `cushim trace`.
@@ -50,8 +50,8 @@ pub struct TraceArgs {
 
     /// Size of the buffer between a process and the output [default: a quarter of the free memory, at most 1GiB]
     ///
-    /// Events wait in memory (/dev/shm, else $TMPDIR) until they are written. Where nobody reads the output as fast
-    /// (a pager, a full pipe), so much of each process may wait.
+    /// Events wait in memory (/dev/shm, else $TMPDIR) until they are written. If the output is read
+    /// more slowly (a pager, a full pipe), this much of each process may wait.
     #[arg(
         long,
         value_name = "SIZE",
@@ -137,12 +137,12 @@ pub fn run(args: TraceArgs) -> Outcome {
         None => Box::new(WholeLines::new(io::stderr())),
     };
     options.root = Some(pid);
-    // A user who asked for launches gets a note that says why there are none.
+    // Says why there are no launches, if the user asked for them.
     options.may_time_gpu =
         args.record.gpu_time.is_none() && matches!(cuda.backend, Backend::Native | Backend::Driver);
     options.summary &= output.is_some() || rank.prints();
     let explain = rank.prints() && options.format == Format::Text || output.is_some();
-    // A user who did not ask for launches misses none.
+    // Without launches in the chosen classes, none are missed.
     let explain = explain && options.classes.contains("launch");
     let run = Run { argv: words(&args.program.command), host: host(), rank: rank.number };
     let folder = spool.path().to_owned();
@@ -157,7 +157,7 @@ pub fn run(args: TraceArgs) -> Outcome {
     Ok(ending.end())
 }
 
-/// What the program finds in its environment beside what is there.
+/// The variables added to the program's environment.
 fn environment(
     args: &TraceArgs,
     classes: &Classes,
@@ -176,7 +176,7 @@ fn environment(
     Ok(set)
 }
 
-/// Neither a recording nor a report is what trace writes.
+/// Refuses names of recordings and reports: trace writes neither.
 fn refuse_recording(path: &Path) -> Result<(), Error> {
     let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
     let path = path.shown();

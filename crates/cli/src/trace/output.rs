@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 use crate::{Error, complain};
 use cushim_names::Foreign as _;
 
-/// So many names are tried where other traces are writing.
+/// The most names that are tried where other traces are writing.
 const NAMES_MAX: u32 = 1000;
-/// So many bytes are gathered before they are written, up to the last whole line.
+/// Bytes that are gathered before they are written, up to the last whole line.
 const GATHER: usize = 32 << 10;
 
 /// An output file that has not been begun.
@@ -22,13 +22,13 @@ const GATHER: usize = 32 << 10;
 pub struct Output {
     path: PathBuf,
     file: File,
-    /// The file was not there before: it goes again if nothing is begun.
+    /// The file is new: it is removed if nothing is written.
     created: bool,
     begun: bool,
 }
 
 impl Output {
-    /// Opens `path`, or where another trace is writing it the next free name. Nothing in it is changed.
+    /// Opens `path`, or the next free name where another trace is writing it. Its contents stay.
     pub fn open(path: &Path) -> Result<Self, Error> {
         let wanted = path;
         crate::launch::make_folder(wanted)?;
@@ -107,8 +107,8 @@ fn refused(path: &Path, error: io::Error) -> Error {
     }
 }
 
-/// Whether the file is ours alone. The lock goes with the last copy of the file; file systems without
-/// locks are believed to have one writer.
+/// Whether the file is ours alone. The lock ends with the last copy of the file; on file systems
+/// without locks, one writer is assumed.
 fn lock(file: &File) -> bool {
     // SAFETY: an open file; no memory is touched.
     let locked = unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) };

@@ -13,16 +13,16 @@ use std::path::{Path, PathBuf};
 
 use crate::Error;
 
-/// How our folders are called; the number of the process and six more characters follow.
+/// How our folders' names begin; the process id and six more characters follow.
 const PREFIX: &str = "cushim-spool-";
-/// Memory that is left for others must be worth having.
+/// The least free memory for which `/dev/shm` is used.
 const MEMORY_MIN: u64 = 2 << 30;
 
 /// The folder; it is removed when this goes.
 #[derive(Debug)]
 pub struct Spool {
     path: PathBuf,
-    /// Locked: who can lock it too knows that its launcher is gone.
+    /// Locked: a process that can lock it too knows that its launcher is gone.
     _lock: File,
 }
 
@@ -42,8 +42,8 @@ impl Spool {
         Err(Error::io("make a private folder in", &parent, error))
     }
 
-    /// So much may wait there to be read where the user says nothing: a share of what is free, since others want
-    /// room there, too.
+    /// How much may wait there to be read by default: a share of what is free, since others need
+    /// space there too.
     pub fn backlog(&self) -> u64 {
         (free(&self.path) / 4).clamp(16 << 20, 1 << 30)
     }
@@ -113,7 +113,7 @@ fn create(parent: &Path) -> io::Result<Spool> {
     Ok(Spool { path, _lock: lock })
 }
 
-/// Opens the folder and locks it; `WouldBlock` where somebody has it locked.
+/// Opens the folder and locks it; `WouldBlock` where it is locked.
 fn open_locked(path: &Path) -> io::Result<File> {
     let folder =
         File::options().read(true).custom_flags(libc::O_DIRECTORY | libc::O_NOFOLLOW).open(path)?;
@@ -124,9 +124,9 @@ fn open_locked(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Removes folders of launchers that are gone (they were killed). A folder that was made this moment may
-/// not be locked yet: those of the last minute are left alone, unless no process has the number in their name; then
-/// those of the last seconds are, as the process may have its number elsewhere (a container with this /dev/shm).
+/// Removes folders of launchers that are gone (they were killed). A new folder may not be locked
+/// yet: those of the last minute stay, unless no process has the id in their name; then those of
+/// the last seconds stay, as the id may be from elsewhere (a container with this /dev/shm).
 fn sweep(parent: &Path) {
     // SAFETY: cannot fail and touches no memory.
     let user = unsafe { libc::geteuid() };
@@ -145,7 +145,7 @@ fn sweep(parent: &Path) {
     }
 }
 
-/// Whether the folder's name says which process made it, and there is no such process.
+/// Whether the folder's name has a process id, and there is no such process.
 fn owner_is_gone(name: &[u8]) -> bool {
     let number = name.get(PREFIX.len()..).and_then(|rest| rest.split(|b| *b == b'-').next());
     let pid = number.and_then(|n| std::str::from_utf8(n).ok()?.parse::<libc::pid_t>().ok());
@@ -194,7 +194,7 @@ mod tests {
         }
         sweep(dir.path());
         assert!(young.exists() && other.exists() && spool.path().exists() && !old.exists());
-        // A folder whose launcher is gone is removed even if it is young; a link to a folder is kept.
+        // A folder whose launcher is gone is removed even if it is new; a link to a folder is kept.
         let mut child = std::process::Command::new("true").spawn().unwrap();
         let gone = dir.path().join(format!("cushim-spool-{}-abcdef", child.id()));
         let link = dir.path().join(format!("cushim-spool-{}-fedcba", child.id()));

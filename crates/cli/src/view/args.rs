@@ -147,7 +147,7 @@ pub enum ColorWhen {
 }
 
 impl ViewArgs {
-    /// Whether one of these options was given that only a list of events obeys.
+    /// Whether an option was given that only applies to a list of events.
     pub fn asks_for_events(&self) -> bool {
         !self.events.is_empty() || self.failed || self.nested || self.summary || self.all
     }

@@ -36,7 +36,7 @@ use stats::Stats;
 pub(crate) use table::size;
 use text::Text;
 
-/// Writes what it is fed.
+/// Writes the events that it gets.
 pub struct View {
     options: ViewOptions,
     out: BufWriter<Box<dyn Write>>,
@@ -52,8 +52,8 @@ pub struct View {
 }
 
 impl View {
-    /// A view that writes to `out`, in blocks; [`View::tick`] and [`View::finish`] write what is left.
-    /// Where `run` says nothing, the first file's process does.
+    /// A view that writes to `out`, in blocks; [`View::tick`] and [`View::finish`] write what is
+    /// left. Where `run` is empty, the first file's process is used.
     pub fn new(options: ViewOptions, run: Run, out: Box<dyn Write>) -> Self {
         View {
             text: (options.format == Format::Text).then(|| Text::new(&options)),
@@ -88,7 +88,7 @@ impl View {
         let is_mark = matches!(event.body, Body::Mark(_));
         let is_range = matches!(event.body, Body::Range(_));
         let chosen = passes && (is_mark || self.options.classes.contains(class));
-        // What went wrong is shown whatever its class, and so is what never came back.
+        // Failures and calls that never returned are shown whatever their class.
         let remarkable = failed || event.status.is_none();
         let wanted = if remarkable { passes || kernel.is_none() } else { chosen };
         self.totals.events += 1;
@@ -106,7 +106,7 @@ impl View {
         }
     }
 
-    /// Work that a GPU did: a line of JSON; in text it comes too late for a line, and is summed up.
+    /// GPU work: a line of JSON; in text it comes too late for a line, and is only summed up.
     fn gpu(
         &mut self,
         source: &Source,
@@ -212,8 +212,8 @@ impl View {
         if self.text.is_none() { json::header(&mut self.out, &run) } else { Ok(()) }
     }
 
-    /// Hands over all that has come to an end in `file` since the last time; with `last` also calls that
-    /// never came back.
+    /// Takes all events that ended in `file` since the last time; with `last` also calls that never
+    /// returned.
     pub fn pump(&mut self, index: usize, file: &mut TraceFile, last: bool) -> Result<(), Error> {
         let source = Source::of(index, file);
         let mut result = Ok(());
@@ -246,8 +246,8 @@ impl View {
         }
     }
 
-    /// To be called every now and then while the program runs: writes what is buffered, and repetitions
-    /// that came to an end.
+    /// Call it regularly while the program runs: writes what is buffered, and repetitions that
+    /// ended.
     pub fn tick(&mut self) -> io::Result<()> {
         if let Some(text) = &mut self.text {
             text.tick(&mut self.out)?;

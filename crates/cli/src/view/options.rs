@@ -44,7 +44,7 @@ pub struct ViewOptions {
     pub format: Format,
     /// Classes that are shown; failures are shown whatever their class.
     pub classes: Classes,
-    /// The user chose them: other calls get a table too, also beside a choice of kernels.
+    /// The user chose them: other calls get a table too, even if kernels are filtered.
     pub classes_chosen: bool,
     /// Kernels that are shown.
     pub kernels: KernelFilter,
@@ -66,11 +66,11 @@ pub struct ViewOptions {
     pub width: Option<usize>,
     /// Colors.
     pub color: bool,
-    /// Signs beyond ASCII.
+    /// Characters beyond ASCII.
     pub utf8: bool,
-    /// Process id of the program itself, so that its children are known as such.
+    /// Process id of the program itself, to tell it from its children.
     pub root: Option<u32>,
-    /// Where there are no times of a GPU, `--gpu-time` would give them.
+    /// If GPU times are missing, `--gpu-time` would give them.
     pub may_time_gpu: bool,
 }
 

@@ -18,7 +18,7 @@ pub struct Run {
     pub rank: Option<u32>,
 }
 
-/// What came by, whether it was shown or not.
+/// Counts of all events, shown or not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Events, nested ones too.
@@ -31,7 +31,7 @@ pub struct Totals {
     pub nodes: u64,
     /// Outermost calls that failed.
     pub failed: u64,
-    /// Outermost calls that did not come back.
+    /// Outermost calls that did not return.
     pub pending: u64,
     /// Processes that left a file.
     pub processes: u64,
@@ -39,7 +39,7 @@ pub struct Totals {
     pub lost: [u64; LOST_KINDS],
     /// Earlier events that were overwritten, where only the latest were kept.
     pub overwritten: u64,
-    /// In how many bytes of each process they were kept, the largest.
+    /// The size of each process's ring in bytes, the largest.
     pub keep: u64,
     /// Records that could not be understood and were skipped.
     pub damaged: u64,
@@ -53,7 +53,7 @@ pub(super) struct Seen<'a> {
     pub(super) api: Option<&'a Api>,
     /// The event class, a word.
     pub(super) class: &'a str,
-    /// Place of the kernel that the event is about.
+    /// Index of the event's kernel.
     pub(super) kernel: Option<usize>,
 }
 

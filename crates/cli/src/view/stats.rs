@@ -12,7 +12,7 @@ use cushim_analysis::known::{Kernel, Known};
 /// Sums over calls.
 #[derive(Clone, Debug, Default)]
 pub struct Times {
-    /// How many there were, those that did not come back included.
+    /// How many there were, including those that did not return.
     pub calls: u64,
     /// How many failed.
     pub failed: u64,
@@ -45,7 +45,7 @@ impl Times {
     }
 }
 
-/// What makes two launches of one kernel the same shape: grid, block, cluster, shared memory.
+/// The shape of a launch: grid, block, cluster, shared memory.
 type Shape = ([u32; 3], [u32; 3], [u8; 3], u32);
 
 /// Sums over the launches of one kernel.

@@ -9,16 +9,16 @@ use anstyle::{AnsiColor, Style as Ansi};
 pub struct Style {
     /// Colors.
     pub color: bool,
-    /// Signs beyond ASCII.
+    /// Characters beyond ASCII.
     pub utf8: bool,
 }
 
-/// What a piece of text is, and so its color.
+/// The meaning of a piece of text, which decides its color.
 #[derive(Clone, Copy, Debug)]
 pub enum Ink {
     /// The name of a kernel.
     Kernel,
-    /// What is only there to be complete.
+    /// Details.
     Faint,
     /// Something went wrong.
     Bad,
@@ -40,7 +40,7 @@ impl Style {
         };
         format!("{ansi}{text}{ansi:#}")
     }
-    /// What stands for text that was left out.
+    /// The sign for text that was left out.
     pub fn ellipsis(self) -> &'static str {
         if self.utf8 { "…" } else { "..." }
     }

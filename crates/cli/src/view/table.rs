@@ -19,7 +19,7 @@ use cushim_analysis::words::printable;
 
 /// A name is not shortened below this, however narrow the terminal.
 const NAME_MIN: usize = 24;
-/// So many kinds of failures, and of calls that did not come back, are named.
+/// The most kinds of failures, and of calls that did not return, that are named.
 const FAILURES_MAX: usize = 5;
 
 /// Writes it.
@@ -175,7 +175,7 @@ fn table(
     Ok(())
 }
 
-/// What a user must hear besides, a line each.
+/// Further remarks to the user, a line each.
 fn remarks(
     out: &mut dyn Write,
     style: Style,

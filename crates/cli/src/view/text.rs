@@ -35,9 +35,10 @@ pub struct Text {
     width: Option<usize>,
     limit: Option<u64>,
     lines: u64,
-    /// What each thread repeats, by file and thread: a call and, one deeper each, the calls within it.
+    /// The repetitions of each thread, by file and thread: a call and, one level deeper each, the
+    /// calls within it.
     folds: HashMap<(usize, u32), Vec<Fold>>,
-    /// Command lines of the processes that came first, until there are several.
+    /// Command lines of the first processes, until there are several.
     processes: Vec<String>,
 }
 
@@ -53,7 +54,8 @@ struct Key {
 
 struct Fold {
     key: Key,
-    /// Whose launches they are, for the prefix: it depends on how many processes there are by then.
+    /// The process of the launches, for the prefix, which depends on how many processes there are
+    /// by then.
     who: Who,
     /// The launch without its arguments.
     head: String,
@@ -68,7 +70,7 @@ struct Fold {
 }
 
 impl Text {
-    /// Lines as `options` want them.
+    /// Lines as `options` say.
     pub fn new(options: &ViewOptions) -> Self {
         Text {
             style: Style { color: options.color, utf8: options.utf8 },
@@ -82,7 +84,7 @@ impl Text {
         }
     }
 
-    /// A further process: from the second one on, lines say which process they are about.
+    /// A further process: from the second one on, lines name their process.
     pub fn process(&mut self, out: &mut dyn Write, meta: &Metadata) -> io::Result<()> {
         let process = &meta.process;
         let command = match process.argv.iter().all(String::is_empty) {
@@ -249,7 +251,7 @@ impl Text {
             let _ = write!(shape, ", {}", launch.shared);
         }
         if launch.stream != 0 {
-            // A node of a graph has the graph where a launch has the stream.
+            // A graph node has the graph in the place of the stream.
             let kind = if seen.is_node() { Handle::Graph } else { Handle::Stream };
             let _ = write!(shape, ", {}", known.handle(seen.source.index, kind, launch.stream));
         }
@@ -331,7 +333,7 @@ impl Text {
 
     fn call(&self, seen: &Seen<'_>, known: &mut Known, call: &Call<'_>) -> String {
         let words = words(call, seen.api);
-        // What a function answers that returns no status.
+        // The result of a function that returns no status.
         let answer = words.last().filter(|word| word.name == RESULT && word.is_out);
         let shown = words.len() - usize::from(answer.is_some());
         let texts: Vec<String> = words
@@ -391,7 +393,7 @@ impl Text {
             "graph" => handle(Handle::Graph),
             "graphexec" => handle(Handle::GraphExec),
             "node" => handle(Handle::Node),
-            // What a call wrote is a handle, also of a kernel that has a name.
+            // A value that a call wrote is shown as a handle, even if its kernel has a name.
             "func" if word.is_out => hex(value),
             "func" => match seen.kernel.and_then(|place| known.kernels().get(place)) {
                 Some(kernel) => self.kernel_name(kernel, 0),
@@ -420,7 +422,7 @@ impl Text {
     }
 }
 
-/// A range of the program's own, in a line.
+/// A range that the program set, in a line.
 fn range_line(range: &Range<'_>, meta: &Metadata) -> String {
     let what = match range.what {
         RANGE_PUSH | RANGE_START => "range begins",

@@ -25,7 +25,7 @@ macro_rules! functions {
         $(#[$doc])*
         ///
         /// # Safety
-        /// Pointers are valid for what the driver writes.
+        /// Pointers are valid for the driver's results.
         pub unsafe fn $name($($argument: $ty),*) -> i32 {
             type Function = unsafe extern "C" fn($($ty),*) -> i32;
             let address = slot(Driver::$function);
@@ -44,13 +44,13 @@ functions! {
     version = cuDriverGetVersion (version: *mut i32);
     /// How many devices there are.
     count = cuDeviceGetCount (count: *mut i32);
-    /// With its end, in so many bytes.
+    /// The name with its NUL, in at most `size` bytes.
     name = cuDeviceGetName (name: *mut c_char, size: i32, device: i32);
     /// 16 bytes.
     uuid = cuDeviceGetUuid_v2 (uuid: *mut [u8; 16], device: i32);
     /// In bytes.
     memory = cuDeviceTotalMem_v2 (bytes: *mut usize, device: i32);
-    /// A number of `CUdevice_attribute`.
+    /// A `CUdevice_attribute`.
     attribute = cuDeviceGetAttribute (value: *mut i32, which: i32, device: i32);
     /// `0000:01:00.0`.
     bus = cuDeviceGetPCIBusId (text: *mut c_char, size: i32, device: i32);
@@ -58,6 +58,6 @@ functions! {
     context = cuCtxGetCurrent (context: *mut *mut c_void);
     /// Its device.
     device = cuCtxGetDevice (device: *mut i32);
-    /// Of its device, in bytes.
+    /// Memory of its device, in bytes.
     free = cuMemGetInfo_v2 (free: *mut usize, total: *mut usize);
 }

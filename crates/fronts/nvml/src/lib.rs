@@ -26,12 +26,13 @@ mod status {
 }
 use status::*;
 
-/// A device: its number and one, so that none is null.
+/// A device: its number plus one, so that none is null.
 type Device = usize;
 
-/// What `nvmlSystemGetDriverVersion` says: the branch of NVIDIA's driver that brought CUDA 13.0.
+/// The result of `nvmlSystemGetDriverVersion`: the branch of NVIDIA's driver that introduced CUDA
+/// 13.0.
 const DRIVER: &[u8] = b"580.0\0";
-/// What `nvmlSystemGetNVMLVersion` says.
+/// The result of `nvmlSystemGetNVMLVersion`.
 const NVML: &[u8] = b"13.580.0\0";
 
 /// `nvmlMemory_t`.
@@ -74,7 +75,7 @@ pub struct Pci {
 /// How many devices there are.
 fn devices() -> Result<u32, i32> {
     let mut count = 0;
-    // SAFETY: our own variable; starting the driver again is nothing.
+    // SAFETY: our own variable; starting the driver again has no effect.
     match unsafe { (driver::init(0), driver::count(&mut count)) } {
         (0, 0) => Ok(count.max(0) as u32),
         // CUDA_ERROR_NO_DEVICE.
@@ -90,12 +91,12 @@ fn number(device: Device) -> Result<i32, i32> {
     if number < devices()? { Ok(number as i32) } else { Err(INVALID_ARGUMENT) }
 }
 
-/// A status of CUDA's as one of NVML's.
+/// CUDA's status as NVML's.
 fn cuda(status: i32) -> Result<(), i32> {
     if status == 0 { Ok(()) } else { Err(UNKNOWN) }
 }
 
-/// Writes what is asked for.
+/// Writes a result.
 ///
 /// # Safety
 /// `to` is null or valid.
@@ -108,7 +109,7 @@ unsafe fn give<T>(to: *mut T, value: T) -> Result<(), i32> {
     Ok(())
 }
 
-/// Writes a text with its end.
+/// Writes a text with its NUL.
 ///
 /// # Safety
 /// `to` is null or has `size` bytes.
@@ -119,12 +120,12 @@ unsafe fn text(to: *mut c_char, size: u32, text: &[u8]) -> Result<(), i32> {
     if text.len() > size as usize {
         return Err(INSUFFICIENT_SIZE);
     }
-    // SAFETY: checked, and the caller's.
+    // SAFETY: checked, and the caller promises the rest.
     unsafe { std::ptr::copy_nonoverlapping(text.as_ptr(), to.cast(), text.len()) };
     Ok(())
 }
 
-/// Bytes of a device: all, and those that are free. Without a context of that device nothing is known to be used.
+/// Total and free bytes of a device. Without a context of that device all count as free.
 fn memory(device: i32) -> Result<(u64, u64), i32> {
     let (mut total, mut free, mut all) = (0usize, 0usize, 0usize);
     let (mut context, mut own) = (std::ptr::null_mut::<c_void>(), -1);
@@ -143,7 +144,7 @@ fn memory(device: i32) -> Result<(u64, u64), i32> {
     Ok((total as u64, total as u64))
 }
 
-/// `GPU-` and the identifier as other tools write it, with its end.
+/// `GPU-` and the identifier in the usual form, with its NUL.
 fn uuid(device: i32) -> Result<[u8; 41], i32> {
     let mut bytes = [0u8; 16];
     // SAFETY: our own variable.
@@ -194,7 +195,7 @@ fn pci(device: i32) -> Result<Pci, i32> {
     })
 }
 
-/// Exports functions that answer an `nvmlReturn_t`.
+/// Exports functions that return an `nvmlReturn_t`.
 macro_rules! functions {
     ($(fn $($name:ident)+ ($($argument:ident: $ty:ty),*) $body:block)*) => {$(
         functions!(@each [$($name)+] ($($argument: $ty),*) $body);
@@ -213,7 +214,7 @@ macro_rules! functions {
                 // SAFETY: the caller's pointers are valid or null, and each body looks at null.
                 unsafe { $body }
             }
-            // SAFETY: a program gives pointers that are null or valid, as nvml.h asks.
+            // SAFETY: a program passes pointers that are null or valid, as nvml.h requires.
             unsafe { body($($argument),*) }.err().unwrap_or(SUCCESS)
         }
         functions!(@each [$($rest)*] ($($argument: $ty),*) $body);
@@ -283,7 +284,7 @@ functions! {
         give(minor, low)
     }
     fn nvmlDeviceGetPciInfo_v3 (device: Device, to: *mut Pci) { give(to, pci(number(device)?)?) }
-    // No other process has memory of a device that is this process's own.
+    // No other process uses memory of this process's own device.
     fn nvmlDeviceGetComputeRunningProcesses nvmlDeviceGetComputeRunningProcesses_v2
         nvmlDeviceGetComputeRunningProcesses_v3 nvmlDeviceGetGraphicsRunningProcesses
         nvmlDeviceGetGraphicsRunningProcesses_v2 nvmlDeviceGetGraphicsRunningProcesses_v3
@@ -293,7 +294,7 @@ functions! {
     }
 }
 
-/// Questions about a GPU's hardware: no output is written. All have the device first.
+/// Queries about a GPU's hardware: no output is written. Each has the device as first argument.
 macro_rules! not_supported {
     ($($name:ident)*) => { functions! { $(fn $name (device: Device) { number(device)?; Err(NOT_SUPPORTED) })* } };
 }
@@ -308,7 +309,7 @@ not_supported! {
     nvmlDeviceGetTotalEccErrors nvmlDeviceGetTotalEnergyConsumption nvmlDeviceGetVbiosVersion
 }
 
-/// A text that stays.
+/// A static text.
 #[allow(non_snake_case)]
 #[unsafe(no_mangle)]
 pub extern "C" fn nvmlErrorString(result: i32) -> *const c_char {

@@ -57,15 +57,15 @@ pub struct CodeKernel {
     pub kernarg_align: u32,
 }
 
-/// What a code object says of itself.
+/// The contents of a code object's metadata.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CodeObject {
     /// `gfx90a:sramecc+:xnack-`, from the metadata or else the ELF header.
     pub arch: Arch,
     /// Triple of the metadata (`amdgcn-amd-amdhsa-`), where they give one.
     pub triple: Option<String>,
-    /// Code object version: 3 to 6, from `e_ident[EI_ABIVERSION]`; 2 and less
-    /// have none of the rest.
+    /// Code object version: 3 to 6, from `e_ident[EI_ABIVERSION]`; up to 2 the other fields are
+    /// empty.
     pub version: u8,
     /// Kernels in metadata order.
     pub kernels: Vec<CodeKernel>,
@@ -154,8 +154,8 @@ fn metadata<'a>(
     Ok(None)
 }
 
-/// The variables that a code object defines for others: those in its table for the loader that are no descriptor of a
-/// kernel. Which are constant it does not say.
+/// The variables that a code object exports: the dynamic symbols that are no kernel descriptors. It
+/// does not tell which are constant.
 pub fn globals(data: &[u8], limits: &Limits) -> Result<Vec<Global>> {
     let wrong = |error| Error::object("code object", 0, error);
     arch(data)?;

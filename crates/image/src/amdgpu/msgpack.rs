@@ -12,7 +12,7 @@ const MAX_DEPTH: u32 = 32;
 /// A value, strings borrowed.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value<'a> {
-    /// Nil, and what metadata never hold: floats, binary, extensions.
+    /// Nil, and types that metadata never contain: floats, binary, extensions.
     Nil,
     /// A truth value.
     Bool(bool),
@@ -92,7 +92,7 @@ impl<'a> Reader<'a> {
         Ok(Value::Int((number << shift) as i64 >> shift))
     }
 
-    /// Every element takes a byte at least, so a count beyond the rest lies.
+    /// Every element takes at least a byte, so a larger count than the rest is wrong.
     fn count(&mut self, count: u64, each: u64) -> Result<u64> {
         let there = self.bytes.len() as u64 - self.at;
         if count.saturating_mul(each) > there {

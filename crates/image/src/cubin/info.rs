@@ -27,8 +27,8 @@ pub struct Record<'a> {
     pub value: Bytes<'a>,
 }
 
-/// The records of one `.nv.info` section that begins at `base` of its cubin.
-/// Ends after an error: what follows a bad record cannot be found.
+/// The records of one `.nv.info` section that begins at `base` of its cubin. Ends after an error:
+/// records behind a bad one cannot be found.
 pub fn records(section: &[u8], base: u64) -> Records<'_> {
     Records { bytes: Bytes::new(section, base, ".nv.info record"), at: 0 }
 }

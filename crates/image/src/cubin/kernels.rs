@@ -28,7 +28,7 @@ const NUM_BARRIERS: u8 = 0x4C;
 const STT_CUDA_OBJECT: u8 = 13;
 /// `st_other` bit of a managed variable (measured).
 const STO_MANAGED: u8 = 0x04;
-/// MAXREG_COUNT and MIN_STACK_SIZE for "none" and "cannot be told".
+/// MAXREG_COUNT for "none" and MIN_STACK_SIZE for "unknown".
 const UNLIMITED: u16 = 0xFF;
 const UNKNOWN: u32 = u32::MAX;
 
@@ -61,7 +61,8 @@ impl<'a> Cubin<'a> {
         let symbols = self.per_symbol()?;
         let texts = self.per_text();
         let infos = self.info_sections();
-        // Several symbols may name one text, and attributes one long symbol.
+        // Several symbols may refer to one text section, and several attributes to one symbol with
+        // a long name.
         let mut work = Work::new(self.data.len(), limits);
         let mut out = Vec::new();
         for (symbol, name, text, entry) in self.code_symbols() {
@@ -103,7 +104,7 @@ impl<'a> Cubin<'a> {
         Ok(out)
     }
 
-    /// Reads what a kernel's own `.nv.info` section says besides parameters.
+    /// Reads the attributes other than parameters in a kernel's own `.nv.info` section.
     fn attributes(
         &self,
         kernel: &mut Kernel,

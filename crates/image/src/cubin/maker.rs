@@ -18,10 +18,10 @@ const TYPE: u32 = 2000;
 /// the fourth where its version does, in the strings that follow them.
 const LAYOUT: u32 = 2;
 const WORDS: u64 = 24;
-/// What a name or a version may be long: they are shown as they are.
+/// The longest name or version, since they are shown unchanged.
 const LONGEST: usize = 32;
 
-/// The tool that a cubin came out of last.
+/// The last tool that wrote a cubin.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Maker {
     /// `ptxas`, `nvlink`; none where the cubin does not name it. Letters, digits, `-`, `_` and `.` only.
@@ -40,7 +40,7 @@ impl fmt::Display for Maker {
 }
 
 impl Cubin<'_> {
-    /// Which tool made it, where it says so.
+    /// The tool that made it, if it names one.
     pub fn maker(&self) -> Option<Maker> {
         let section = self.sections.iter().find(|section| self.section_name(section) == SECTION);
         match section {
@@ -48,7 +48,8 @@ impl Cubin<'_> {
                 let data = self.section_data(section).ok()?;
                 noted(Bytes::new(data, 0, "note of a cubin's tool")).ok()?
             }
-            // The word that other ELF files have 1 in: 118 is CUDA 11.8. What came with the later ABI has notes.
+            // The word that is 1 in other ELF files: 118 is CUDA 11.8. Cubins of the later ABI have
+            // notes.
             None if self.abi().0 == OSABI_7 => {
                 let release = self.header.e_version.get(LE);
                 let version = format!("{}.{}", release / 10, release % 10);
@@ -89,7 +90,8 @@ fn text<'a>(about: &Bytes<'a>, at: u32) -> Result<&'a str> {
     Ok(std::str::from_utf8(first).unwrap_or_default())
 }
 
-/// `13.5.37` of "Cuda compilation tools, release 13.5, V13.5.37"; the release where what follows the V is no version.
+/// `13.5.37` of "Cuda compilation tools, release 13.5, V13.5.37"; the release if no version follows
+/// the V.
 fn number(version: &str) -> Option<String> {
     let is_number = |text: &&str| {
         let whole = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
@@ -164,7 +166,7 @@ mod tests {
             other[at] = byte;
             assert_eq!(read(&other), None, "{at}");
         }
-        // A name that a terminal would take for a command is left out.
+        // A name with a terminal's control characters is dropped.
         note[24 + 24 + 1] = 0x1b;
         assert_eq!(read(&note).unwrap().tool, None);
     }

@@ -77,8 +77,8 @@ impl<'a> Cubin<'a> {
         Ok(cubin)
     }
 
-    /// Sections and symbols have names of their own. Where many share one long
-    /// name, whoever reads or copies them all reads the same bytes again and again.
+    /// Charges for the names of sections and symbols. Where many share one long name, reading or
+    /// copying them all would read the same bytes many times.
     fn measure(&self, limits: &Limits) -> Result<()> {
         let mut work = Work::new(self.data.len(), limits);
         for section in self.sections.iter() {
@@ -102,14 +102,14 @@ impl<'a> Cubin<'a> {
         self.header.e_type(LE) == elf::ET_REL
     }
 
-    /// Word at 48 of the header, as it is.
+    /// Word at 48 of the header, unchanged.
     pub fn flags(&self) -> u32 {
         self.header.e_flags(LE).0
     }
 
-    /// The architecture. Whether code is for one architecture only ("a") is in
-    /// the header, or in ABI 8 in `.nv.compat`; family code ("f") looks like
-    /// plain code (measured, ptxas 13.5): there a container's flags know more.
+    /// The architecture. Whether code is for one architecture only ("a") is in the header, or in
+    /// ABI 8 in `.nv.compat`; family code ("f") looks like plain code (measured, ptxas 13.5): only
+    /// a container's flags tell.
     pub fn arch(&self) -> Arch {
         let flags = self.flags();
         let (number, specific) = if self.abi().0 == OSABI_8 {
@@ -120,8 +120,7 @@ impl<'a> Cubin<'a> {
         Arch::Sm(number, if specific { SmVariant::Specific } else { SmVariant::Plain })
     }
 
-    /// What the attribute of `.nv.compat` says; its records have the shape of
-    /// `.nv.info`'s.
+    /// The attribute of `.nv.compat`; its records have the form of `.nv.info`'s.
     fn is_specific(&self) -> bool {
         let compat =
             self.sections.iter().find(|section| self.section_name(section) == b".nv.compat");
@@ -134,7 +133,7 @@ impl<'a> Cubin<'a> {
         })
     }
 
-    /// Name of section `index`; empty where the table lies.
+    /// Name of a section; empty where the string table is wrong.
     pub(crate) fn section_name(&self, section: &elf::SectionHeader64<LittleEndian>) -> &'a [u8] {
         self.sections.section_name(LE, section).unwrap_or_default()
     }

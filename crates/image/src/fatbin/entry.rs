@@ -53,7 +53,7 @@ pub mod flags {
     }
 }
 
-/// What an entry's payload is.
+/// The kind of an entry's payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// PTX text (1).
@@ -108,9 +108,9 @@ pub struct Entry<'a> {
     pub offset: u64,
     /// Offset of the payload in the outermost bytes.
     pub payload_offset: u64,
-    /// What the payload is.
+    /// The payload's kind.
     pub kind: Kind,
-    /// Second half of the first word: 0x0101 in all that was seen.
+    /// Second half of the first word: 0x0101 in all known files.
     pub version: u16,
     /// Format version of the payload: PTX ISA; for cubins 1, and the ELF ABI
     /// as `minor`.
@@ -162,7 +162,7 @@ impl<'a> Entry<'a> {
             major: header.u16(0x1A)?,
             sm: header.u32(0x1C)?,
             flags: header.u64(0x28)?,
-            // The records are decoration: a bad one does not spoil the image.
+            // The records are optional: a bad one does not invalidate the image.
             identifier: identifier
                 .and_then(|at| header.slice(at.into(), identifier_size.into()).ok()),
             options: options.filter(|_| kind != Kind::Group).and_then(|at| {

@@ -85,8 +85,8 @@ pub fn total_size(prefix: &[u8]) -> Result<u64> {
     body.checked_add(header.into()).ok_or_else(|| bytes.field(8, "size", body, "a size in memory"))
 }
 
-/// Iterator over a container's entries. After an entry whose extent is wrong
-/// nothing can be found, so it yields that error and ends.
+/// Iterator over a container's entries. Behind an entry with a wrong extent nothing can be found,
+/// so it yields that error and ends.
 #[derive(Debug, Clone)]
 pub struct Entries<'a> {
     body: Bytes<'a>,
@@ -111,10 +111,10 @@ impl<'a> Iterator for Entries<'a> {
     }
 }
 
-/// Walks containers that lie back to back with zero padding between them, as
-/// linkers leave them in `.nv_fatbin`. Yields each, or an error where neither
-/// padding nor a container stands; it then looks for the next magic number on
-/// an 8-byte boundary, so that one bad container does not hide the rest.
+/// Walks containers that lie back to back with zero padding between them, as linkers leave them in
+/// `.nv_fatbin`. Yields each, or an error where there is neither padding nor a container; then it
+/// searches for the next magic number on an 8-byte boundary, so that one bad container does not
+/// hide the rest.
 pub fn containers(data: &[u8], base: u64) -> Containers<'_> {
     Containers { data, base, at: 0 }
 }

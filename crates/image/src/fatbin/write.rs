@@ -63,7 +63,7 @@ fn write_entry(out: &mut Vec<u8>, image: &Image<'_>) -> Result<()> {
     if image.kind == Kind::Cubin && sm >= 100 {
         flag |= flags::MERCURY;
     }
-    // PTX is a C string to the driver.
+    // The driver expects PTX as a C string.
     let terminated;
     let data = if image.kind == Kind::Ptx && image.data.last() != Some(&0) {
         terminated = [image.data, &[0]].concat();
@@ -96,7 +96,7 @@ fn write_entry(out: &mut Vec<u8>, image: &Image<'_>) -> Result<()> {
 
     out.extend_from_slice(&image.kind.raw().to_le_bytes());
     out.extend_from_slice(&0x0101u16.to_le_bytes());
-    // cuobjdump 13.5 takes PTX without a record of ptxas options for damage.
+    // cuobjdump 13.5 treats PTX without a record of ptxas options as damaged.
     let options: &[u8] = if image.kind == Kind::Ptx { &NO_OPTIONS } else { &[] };
     out.extend_from_slice(&(ENTRY as u32 + options.len() as u32).to_le_bytes());
     out.extend_from_slice(&payload.to_le_bytes());

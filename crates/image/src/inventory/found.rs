@@ -15,7 +15,7 @@ use crate::{amdgpu, ptx};
 use std::fmt;
 use std::sync::Arc;
 
-/// What an image is.
+/// The kind of an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ImageKind {
@@ -71,18 +71,18 @@ impl fmt::Display for ImageKind {
     }
 }
 
-/// A container on the way to an image.
+/// A container on the path to an image.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
     /// The container's format.
     pub format: Format,
-    /// Which of this format in the file, from 0.
+    /// Its index among those of its format in the file, from 0.
     pub ordinal: u32,
     /// Offset of its first byte in its space.
     pub offset: u64,
 }
 
-/// How one comes to an image.
+/// The path to an image.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Trail {
     /// Member of an archive.
@@ -91,7 +91,7 @@ pub struct Trail {
     pub section: Option<Arc<str>>,
     /// Containers, outermost first.
     pub containers: Vec<Step>,
-    /// Which entry of the innermost container, from 0.
+    /// Index of the entry in the innermost container, from 0.
     pub entry: u32,
 }
 
@@ -120,13 +120,13 @@ impl fmt::Display for Trail {
 /// One device image.
 #[derive(Debug, Clone)]
 pub struct Image<'a> {
-    /// What it is.
+    /// Its kind.
     pub kind: ImageKind,
-    /// What it is for.
+    /// Its architecture.
     pub arch: Arch,
     /// Its bytes.
     pub place: Place<'a>,
-    /// How it was found.
+    /// The path to it.
     pub trail: Trail,
     /// Version that the container states: PTX ISA, or 1 and the ELF ABI.
     pub version: Option<(u16, u16)>,
@@ -134,7 +134,7 @@ pub struct Image<'a> {
     pub flags: u64,
     /// Target triple, where the container states one.
     pub triple: Option<String>,
-    /// Who offloads (`openmp`, `hip`, …), where the container states it.
+    /// The producer (`openmp`, `hip`, …), where the container states it.
     pub producer: Option<String>,
     /// Source file, where the container names it.
     pub identifier: Option<String>,
@@ -145,8 +145,8 @@ pub struct Image<'a> {
 }
 
 impl Image<'_> {
-    /// How it is packed, and whether the packed stream holds others, too
-    /// (then [`Place::stored`] is this image's unpacked share).
+    /// How it is packed, and whether it shares the packed stream with others (then
+    /// [`Place::stored`] is this image's unpacked size).
     pub fn packing(&self) -> (Codec, bool) {
         match &self.place.space {
             Space::Blob(blob) if self.place.codec == Codec::None => (blob.packed().codec, true),
@@ -199,8 +199,7 @@ pub struct FoundWrapper {
     pub trail: Trail,
     /// Offset in the file.
     pub offset: u64,
-    /// Its fields as stored; in position-independent files the pointers are
-    /// what the file's relocations make of them.
+    /// Its fields as stored; in position-independent files the pointers are relocated.
     pub wrapper: Wrapper,
     /// File offset of the container that it points to, where it can be told.
     pub target: Option<u64>,
@@ -215,13 +214,13 @@ pub struct Problem {
     pub error: Error,
 }
 
-/// What a file carries.
+/// The device code in a file.
 #[derive(Debug, Clone, Default)]
 pub struct Inventory<'a> {
     /// The images in file order.
     pub images: Vec<Image<'a>>,
     /// Registration wrappers in file order.
     pub wrappers: Vec<FoundWrapper>,
-    /// What could not be read, in the order of meeting it.
+    /// What could not be read, in the order of discovery.
     pub problems: Vec<Problem>,
 }

@@ -44,8 +44,7 @@ fn sections<'a>(
     let _ = header.endian()?;
     let sections = header.sections(LE, data)?;
     if sections.len() <= 1 {
-        // Stripped of its section table: what registration points to is still
-        // in a segment.
+        // Without a section table: the registered containers are still in a segment.
         for segment in header.program_headers(LE, data)? {
             if walker.work.is_over() {
                 break;
@@ -91,7 +90,7 @@ fn sections<'a>(
                     have: (data.len() as u64).saturating_sub(offset),
                 };
                 walker.problem(&here.trail, error);
-                // What is there may still be read.
+                // The existing part may still be readable.
                 data.get(usize::try_from(offset).unwrap_or(usize::MAX)..).unwrap_or_default()
             }
         };
@@ -174,7 +173,7 @@ pub(super) fn archive<'a>(walker: &mut Walker<'a, '_>, here: &Here<'a>, data: &[
         };
         let name = String::from_utf8_lossy(member.name());
         let (offset, _) = member.file_range();
-        // Many members may have one name, and that a long one.
+        // Many members may share one long name.
         if !walker.look(here, member.name(), start.saturating_add(offset)) {
             return;
         }
@@ -194,7 +193,7 @@ pub(super) fn archive<'a>(walker: &mut Walker<'a, '_>, here: &Here<'a>, data: &[
     }
 }
 
-/// Members that are no objects (text, symbol tables) are nobody's problem.
+/// Members that are no objects (text, symbol tables) are no problem.
 fn holds_something(bytes: &[u8]) -> bool {
     crate::sniff::sniff(bytes) != crate::sniff::Format::Unknown
 }

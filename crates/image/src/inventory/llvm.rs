@@ -15,7 +15,7 @@ use crate::sniff::Format;
 use crate::work::Work;
 
 impl Said {
-    /// What a bundle's entry id says.
+    /// The facts in a bundle's entry id.
     pub fn of(entry: &bundle::Entry) -> Self {
         let (triple, target) = entry.target();
         Self {
@@ -57,7 +57,7 @@ impl<'a> Walker<'a, '_> {
             codec,
             unpacked,
         };
-        // Before memory is taken: what is claimed counts.
+        // Charged before memory is allocated, by the claimed size.
         self.work.unpack(unpacked, base, self.limits)?;
         let blob = Blob::new(binary.restored_header()?, place);
         let bytes = blob.bytes(self.limits)?;
@@ -105,8 +105,8 @@ impl<'a> Walker<'a, '_> {
         Ok(size)
     }
 
-    /// The images of a bundle that begins at `base` of `here.space`, `data`
-    /// being its bytes where they are at hand.
+    /// The images of a bundle that begins at `base` of `here.space`, with its bytes `data` where
+    /// they are available.
     fn bundle_entries(
         &mut self,
         here: &Here<'a>,
@@ -139,7 +139,7 @@ impl<'a> Walker<'a, '_> {
                 self.image(&here, image, base + entry.start, said);
                 continue;
             }
-            // Not unpacked: the table is all that is known.
+            // Not unpacked: only the table is known.
             let (triple, _) = entry.target();
             let kind = if triple.starts_with("amdgcn") {
                 ImageKind::AmdgpuObject

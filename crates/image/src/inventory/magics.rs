@@ -13,8 +13,8 @@ const MAGICS: [&[u8]; 4] =
 /// The search through `data`, from its start to its end.
 pub(super) struct Magics<'d> {
     data: &'d [u8],
-    /// The first place of each at or behind where it was last asked for; the
-    /// end where there is none.
+    /// The first place of each magic number at or behind the last query; the end where there is
+    /// none.
     next: [Option<usize>; MAGICS.len()],
     /// Bytes searched until now, for tests.
     #[cfg(test)]
@@ -60,8 +60,8 @@ impl<'d> Magics<'d> {
 mod tests {
     use super::*;
 
-    /// Every magic number but one at the start, again and again: the rare one
-    /// must not be searched for to the end each time.
+    /// Every magic number but one, repeated: the missing one must not be searched for to the end
+    /// each time.
     #[test]
     fn each_byte_is_searched_once_for_each_magic() {
         for absent in 0..MAGICS.len() {

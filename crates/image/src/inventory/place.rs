@@ -11,12 +11,12 @@ use crate::packing::Codec;
 use std::ops::{Deref, Range};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-/// A run of bytes that offsets count in.
+/// The bytes in which offsets count.
 #[derive(Debug, Clone)]
 pub enum Space<'a> {
     /// The file itself.
     File(&'a [u8]),
-    /// What a packed part of another space unpacks to.
+    /// The unpacked contents of a packed part of another space.
     Blob(Arc<Blob<'a>>),
 }
 
@@ -26,8 +26,7 @@ pub struct Blob<'a> {
     /// Bytes that precede the unpacked ones (a restored header).
     head: Vec<u8>,
     packed: Place<'a>,
-    /// Kept while somebody uses it, so that images extracted together unpack
-    /// it once.
+    /// Kept while in use, so that images extracted together unpack it once.
     cache: Mutex<Weak<Vec<u8>>>,
 }
 
@@ -41,9 +40,9 @@ impl<'a> Blob<'a> {
         &self.packed
     }
 
-    /// The bytes; unpacked where nobody else holds them at the moment.
+    /// The bytes; unpacked if they are not in use at the moment.
     pub fn bytes(&self, limits: &Limits) -> Result<Arc<Vec<u8>>> {
-        // A poisoned lock guards nothing but a hint.
+        // A poisoned lock only guards a cache.
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(bytes) = cache.upgrade() {
             return Ok(bytes);
@@ -62,7 +61,7 @@ impl<'a> Blob<'a> {
 /// A range of a space and how it is packed.
 #[derive(Debug, Clone)]
 pub struct Place<'a> {
-    /// What `start` counts in.
+    /// The space of `start`.
     pub space: Space<'a>,
     /// Offset of the first stored byte.
     pub start: u64,
@@ -97,7 +96,7 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// The bytes, unpacked, as the container holds them: with its padding.
+    /// The unpacked bytes, with the container's padding.
     pub fn unpack(&self, limits: &Limits) -> Result<Data<'a>> {
         let stored = self.bytes(limits)?;
         match self.codec {

@@ -18,8 +18,7 @@ const LE: LittleEndian = LittleEndian;
 /// Sections of wrappers.
 pub(super) const WRAPPERS: [&[u8]; 2] = [b".nvFatBinSegment", b".hipFatBinSegment"];
 
-/// No section that this crate knows has a longer name; the longest are those of
-/// clang's bundles, which end with a target id.
+/// The longest section name that matters: those of clang's bundles, which end with a target id.
 const LONGEST: usize = 1024;
 
 /// Names of sections, of which many may share one long string.
@@ -46,7 +45,7 @@ impl<'d> Names<'d> {
     }
 }
 
-/// Where the pointers of wrappers lead.
+/// Resolves the pointers of wrappers.
 pub(super) struct Pointers {
     /// Addends of the relative relocations in wrappers: in a
     /// position-independent file the pointers are there, not in the section.
@@ -84,7 +83,7 @@ impl Pointers {
             .filter(|segment| segment.p_type(LE) == elf::PT_LOAD)
             .map(|segment| (segment.p_vaddr(LE), segment.p_filesz(LE), segment.p_offset(LE)))
             .collect();
-        // The ELF standard wants them so; a file that breaks it finds less.
+        // The ELF standard requires this order; in a file that breaks it, less is found.
         out.segments.sort_by_key(|segment| segment.0);
         out
     }
@@ -116,12 +115,12 @@ impl Pointers {
         }
     }
 
-    /// What the relocation of the pointer at address `slot` makes of it.
+    /// The relocated value of the pointer at address `slot`.
     pub fn addend(&self, slot: u64) -> Option<u64> {
         self.addends.get(&slot).copied()
     }
 
-    /// Where in the file the byte at `address` lies.
+    /// File offset of the byte at `address`.
     pub fn file_offset(&self, address: u64) -> Option<u64> {
         let behind = self.segments.partition_point(|&(start, ..)| start <= address);
         let &(start, size, offset) = self.segments.get(behind.checked_sub(1)?)?;

@@ -17,10 +17,10 @@ use crate::work::Work;
 use crate::{amdgpu, linked, ptx};
 use std::collections::HashMap;
 
-/// A file that is bad everywhere is not told of place by place.
+/// The most problems listed for a file.
 pub(super) const MAX_PROBLEMS: usize = 1000;
 
-/// A slice of a space, and how one came there.
+/// A slice of a space, and the path to it.
 #[derive(Clone)]
 pub(super) struct Here<'a> {
     pub space: Space<'a>,
@@ -31,10 +31,10 @@ pub(super) struct Here<'a> {
 pub(super) struct Walker<'a, 'l> {
     pub limits: &'l Limits,
     pub out: Inventory<'a>,
-    /// What all tables of the file together may still cost.
+    /// The remaining work for all tables of the file.
     pub work: Work,
     ordinals: HashMap<Format, u32>,
-    /// Something was left out, and that was said.
+    /// Something was left out, and a problem says so.
     full: bool,
 }
 
@@ -56,7 +56,7 @@ pub(super) fn measured<'a>(file: &'a [u8], limits: &Limits) -> (Inventory<'a>, W
     (walker.out, walker.work)
 }
 
-/// What a container says about an image before anybody looks at it.
+/// What a container says about an image that was not read yet.
 #[derive(Default, Clone)]
 pub(super) struct Said {
     pub arch: Option<Arch>,
@@ -79,15 +79,15 @@ impl<'a> Walker<'a, '_> {
         }
     }
 
-    /// Charges a slice that is about to be looked at; false where the file has
-    /// had its share, which is said once.
+    /// Charges a slice that is about to be read; false where the file's limit is reached, which is
+    /// reported once.
     pub fn look(&mut self, here: &Here<'a>, data: &[u8], at: u64) -> bool {
         let before = self.work.is_over();
         let answer = self.work.look(data.len() as u64, at);
         self.goes_on(here, before, answer)
     }
 
-    /// Whether `answer` lets the walk go on; said where the work was not over `before`.
+    /// Whether `answer` lets the walk go on; reports the end unless the work was over `before`.
     fn goes_on(&mut self, here: &Here<'a>, before: bool, answer: Result<()>) -> bool {
         match answer {
             Ok(()) => true,
@@ -213,7 +213,7 @@ impl<'a> Walker<'a, '_> {
         });
     }
 
-    /// The texts of an image of our own linker's.
+    /// The texts of an image from our own linker.
     fn linked(&mut self, here: &Here<'a>, data: &[u8], start: u64) {
         let Some(inner) = self.enter(here, Format::LinkedPtx, start) else { return };
         let Some(texts) = linked::read(data) else {
@@ -228,8 +228,8 @@ impl<'a> Walker<'a, '_> {
         }
     }
 
-    /// Containers back to back with zero padding, as linkers leave them in a
-    /// section. With `strict`, bytes that are none of them are a problem.
+    /// Containers back to back with zero padding, as linkers leave them in a section. With
+    /// `strict`, other bytes are a problem.
     pub fn concatenated(&mut self, here: &Here<'a>, data: &[u8], start: u64, strict: bool) {
         if !self.look(here, data, start) {
             return;
@@ -265,7 +265,7 @@ impl<'a> Walker<'a, '_> {
             let size = match size {
                 Ok(size) => usize::try_from(size).unwrap_or(usize::MAX).max(1),
                 Err(error) => {
-                    // What ends the walk is said, whoever asked.
+                    // The end of the walk is always reported.
                     if strict || self.work.is_over() {
                         self.problem(&here.trail, error);
                     }

@@ -9,7 +9,8 @@ pub struct Param {
     pub size: u32,
 }
 
-/// What an image says of a parameter beside its place. Compilers write integers of both signs alike.
+/// The type of a parameter, as far as the image tells. Compilers do not distinguish signed and
+/// unsigned integers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ParamType {
     /// Nothing.
@@ -25,14 +26,14 @@ pub enum ParamType {
     Pointer,
 }
 
-/// A kernel's parameter block. Two are equal where parameters lie alike.
+/// A kernel's parameter block. Two are equal if their parameters have the same layout.
 #[derive(Debug, Clone, Default)]
 pub struct ParamLayout {
     /// Bytes in all, without trailing padding.
     pub size: u32,
     /// The parameters in their order in the source.
     pub params: Vec<Param>,
-    /// What each is; empty where the image does not say (PTX says).
+    /// The type of each; empty where the image does not say (only PTX does).
     pub types: Vec<ParamType>,
 }
 

@@ -89,7 +89,7 @@ pub fn index(image: &[u8], limits: &Limits) -> Result<Vec<(String, ParamLayout)>
     }
 }
 
-/// Looks at one cubin or PTX; an answer ends the search.
+/// Examines one cubin or PTX; a result ends the search.
 type See<'s, T> = dyn FnMut(Kind, &[u8]) -> Result<Option<T>> + 's;
 
 /// An image that may know kernels.
@@ -112,7 +112,7 @@ impl Candidate<'_> {
         }
     }
 
-    /// What images must share to be modules of one program.
+    /// The key that modules of one program share.
     fn target(&self) -> (Kind, u32, u64) {
         const VARIANT: u64 = fatbin::flags::SPECIFIC | fatbin::flags::FAMILY;
         match self {
@@ -121,8 +121,8 @@ impl Candidate<'_> {
         }
     }
 
-    /// Unpacks and hands each cubin or PTX to `see` until it answers.
-    /// Charges `work`, which all candidates share.
+    /// Unpacks and passes each cubin or PTX to `see` until it returns a result. Charges `work`,
+    /// which all candidates share.
     fn each<T>(&self, limits: &Limits, work: &mut Work, see: &mut See<'_, T>) -> Result<Option<T>> {
         let entry = match self {
             Self::Bare(kind, bytes) => return see(*kind, bytes),

@@ -70,8 +70,7 @@ pub struct Variable {
 }
 
 impl Entry {
-    /// Where the driver expects the parameters: in order, each at its natural
-    /// or stated alignment.
+    /// The driver's layout of the parameters: in order, each at its natural or stated alignment.
     pub fn layout(&self) -> ParamLayout {
         let mut end = 0u32;
         let mut params = Vec::with_capacity(self.params.len());
@@ -88,7 +87,7 @@ impl Entry {
 }
 
 impl Variable {
-    /// What it is as a parameter.
+    /// Its type as a parameter.
     fn param_type(&self) -> ParamType {
         match self.ty.as_str() {
             _ if self.array => ParamType::Unknown,
@@ -307,7 +306,7 @@ impl<'a> Scanner<'a> {
                     let Some(first) = out.first() else {
                         return Err(self.wrong(token, "a variable"));
                     };
-                    // Only what all share is copied: the first one's name may be long.
+                    // Only the shared part is copied: the first one's name may be long.
                     let mut next = Variable {
                         name: self.word("a variable's name")?,
                         space: first.space.clone(),

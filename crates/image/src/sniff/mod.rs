@@ -24,7 +24,7 @@ pub enum Format {
     Cubin,
     /// Text that begins with `.version`.
     Ptx,
-    /// Several PTX texts, as cushim's own linker gives them out (7F "cuLink" 01).
+    /// Several PTX texts, the output of cushim's own linker (7F "cuLink" 01).
     LinkedPtx,
     /// NVIDIA's link-time-optimisation code (7F 4E 43 ED).
     LtoIr,
@@ -95,7 +95,7 @@ const MAGICS: [(&[u8], Format); 14] = [
 /// `e_machine` of an AMDGPU code object.
 pub const EM_AMDGPU: u16 = 224;
 
-/// What `data` begins with. Looks at 64 KiB at most (comments before PTX).
+/// The format of `data`. Reads 64 KiB at most (comments before PTX).
 pub fn sniff(data: &[u8]) -> Format {
     match sniff_binary(data) {
         Format::Unknown if ptx::is_ptx(data) => Format::Ptx,
@@ -103,8 +103,8 @@ pub fn sniff(data: &[u8]) -> Format {
     }
 }
 
-/// As [`sniff`], but for text: looks at the first 24 bytes only, so it may be
-/// asked at every place of a file.
+/// As [`sniff`], but without text: reads only the first 24 bytes, so it can be called at every
+/// place of a file.
 pub fn sniff_binary(data: &[u8]) -> Format {
     let known = MAGICS.iter().find(|(magic, _)| data.starts_with(magic));
     match known {
@@ -121,13 +121,12 @@ pub fn sniff_binary(data: &[u8]) -> Format {
     }
 }
 
-/// How long the thing at the start of some bytes is.
+/// The length of the data that begin with a prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
-    /// So many bytes in all.
+    /// This many bytes in all.
     Exact(u64),
-    /// The length can be told from a prefix of so many bytes, which is longer
-    /// than the one given.
+    /// The length can be told from a prefix of this many bytes, longer than the given one.
     Need(u64),
     /// A C string: to the first NUL byte.
     Text,
@@ -136,10 +135,9 @@ pub enum Extent {
 /// Bytes of prefix with which [`extent`] can start on any format.
 pub const MIN_PREFIX: usize = 64;
 
-/// Length of the fat binary, ELF, OffloadBinary, bundle or PTX that begins
-/// with `prefix`, without touching a byte behind the prefix. Call it with
-/// [`MIN_PREFIX`] bytes, then with what it says it needs; no answer exceeds
-/// `limits.max_image`. Formats without a length are an error.
+/// Length of the fat binary, ELF, OffloadBinary, bundle or PTX that begins with `prefix`, without
+/// touching a byte behind the prefix. Call it with [`MIN_PREFIX`] bytes, then with as many as it
+/// needs; no result exceeds `limits.max_image`. Formats without a length are an error.
 pub fn extent(prefix: &[u8], limits: &Limits) -> Result<Extent> {
     let bytes = Bytes::new(prefix, 0, "image prefix");
     let answer = match sniff(prefix) {
@@ -180,7 +178,7 @@ pub fn extent(prefix: &[u8], limits: &Limits) -> Result<Extent> {
     }
 }
 
-/// Saturating `count * size + at`: a lying header then breaks the limit.
+/// Saturating `count * size + at`: a wrong header then exceeds the limit.
 fn table_end(at: u64, count: u64, size: u64) -> u64 {
     at.saturating_add(count.saturating_mul(size))
 }
@@ -200,7 +198,7 @@ fn elf(bytes: &Bytes<'_>) -> Result<Extent> {
     if sections == 0 {
         section_count = 0;
     } else if section_count == 0 {
-        // More than 65,279: the count stands in the first section header.
+        // For more than 65,279, the count is in the first section header.
         let first = table_end(sections, 1, 64);
         if first > bytes.len() as u64 {
             return Ok(Extent::Need(first));
@@ -252,8 +250,8 @@ fn bundle(bytes: &Bytes<'_>) -> Result<Extent> {
     Ok(Extent::Exact(end))
 }
 
-/// `image` without what a container added behind it: an ELF's padding, PTX's
-/// NUL bytes. Other formats, and what lies about its length, stay as they are.
+/// `image` without the bytes that a container appended: an ELF's padding, PTX's NUL bytes. Other
+/// formats, and images with a wrong length, stay unchanged.
 pub fn trim(image: &[u8]) -> &[u8] {
     match sniff(image) {
         Format::Ptx => {

@@ -13,13 +13,13 @@ use crate::thread;
 static OPEN: Mutex<Option<HashSet<(usize, u32)>>> = Mutex::new(None);
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
-/// Whether any is.
+/// Whether any stream is being captured.
 #[inline(always)]
 pub fn any() -> bool {
     COUNT.load(Ordering::Acquire) != 0
 }
 
-/// A default stream is another one in each thread.
+/// A per-thread default stream is a different one in each thread.
 fn key(site: &Site, stream: usize) -> (usize, u32) {
     match site.stream(stream) {
         stream @ 0..=2 => (stream, thread::id()),
@@ -27,7 +27,7 @@ fn key(site: &Site, stream: usize) -> (usize, u32) {
     }
 }
 
-/// `stream` is about to be captured, by a call of `site`; whether it was not before.
+/// `stream` is about to be captured, by a call of `site`; returns whether it was not before.
 pub fn begun(site: &Site, stream: usize) -> bool {
     change(|open| open.insert(key(site, stream)))
 }

@@ -21,7 +21,7 @@ type Device = unsafe extern "C-unwind" fn(*mut i32) -> i32;
 type Retain = unsafe extern "C-unwind" fn(*mut usize, i32) -> i32;
 type Release = unsafe extern "C-unwind" fn(i32) -> i32;
 
-/// What is needed of it.
+/// The driver functions that direct launches need.
 pub struct Driver {
     /// `cuLaunchKernel`.
     pub launch: LaunchFn,
@@ -87,8 +87,8 @@ impl Driver {
     /// Whether `context`, which is current, is its device's primary one.
     pub fn is_primary(&self, context: usize) -> bool {
         let (mut device, mut primary) = (0, 0);
-        // SAFETY: the functions' signatures; the places are valid. What is retained is released: the context
-        // is in use, so that it stays.
+        // SAFETY: the functions' signatures; the places are valid. The context is in use, so it
+        // survives the release.
         unsafe {
             if (self.device)(&mut device) != 0 || (self.retain)(&mut primary, device) != 0 {
                 return false;

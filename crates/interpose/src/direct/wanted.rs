@@ -29,7 +29,7 @@ fn decide() -> bool {
     wanted
 }
 
-/// Whether they may, as far as somebody has asked.
+/// The same, false as long as [`enabled`] was not called.
 pub fn known() -> bool {
     STATE.load(Ordering::Relaxed) == ON
 }

@@ -9,14 +9,15 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// So many launches of graphs are known at a time; work of one that is forgotten is taken as it is told.
+/// How many launches of graphs are remembered; times of work of a forgotten one are not checked.
 const ENTRIES: usize = 1 << 16;
-/// How far two clocks may be apart: CUPTI lays the GPU's onto ours.
+/// How far the clocks may be apart: CUPTI converts the GPU's times to ours.
 const EARLY_NS: u64 = 50_000;
-/// The same where CUPTI's times are those since 1970, which are compared with ours at another moment.
+/// The same where CUPTI's times count from 1970, since the two clocks were compared at another
+/// moment.
 const EARLY_REALTIME_NS: u64 = 5_000_000;
 
-/// Time, and time and number together: half of one store and half of another fit no number.
+/// The time, and a check of time and number: halves of two stores fit no number.
 type Entry = [AtomicU64; 2];
 
 static BEGUN: [Entry; ENTRIES] = [const { [const { AtomicU64::new(0) }; 2] }; ENTRIES];
@@ -24,14 +25,14 @@ static BEGUN: [Entry; ENTRIES] = [const { [const { AtomicU64::new(0) }; 2] }; EN
 /// CUPTI's numbers of functions that launch graphs, a bit each; the driver has 800 functions.
 static GRAPHS: [AtomicU64; 64] = [const { AtomicU64::new(0) }; 64];
 
-/// The driver's function with this number of CUPTI's launches graphs.
+/// Notes that the driver's function with this CUPTI number launches graphs.
 pub fn graph(function: u32) {
     if let Some(bits) = GRAPHS.get(function as usize / 64) {
         bits.fetch_or(1 << (function % 64), Ordering::Relaxed);
     }
 }
 
-/// Whether [`graph`] was said of it.
+/// Whether [`graph`] was called with it.
 pub fn is_graph(function: u32) -> bool {
     let bits = GRAPHS.get(function as usize / 64).map_or(0, |bits| bits.load(Ordering::Relaxed));
     bits & 1 << (function % 64) != 0
@@ -45,8 +46,8 @@ pub fn tell(number: u32, ns: u64) {
     }
 }
 
-/// Whether work of call `number` that began at `ns` of the monotonic clock was there before the call. `own_clock`: CUPTI took
-/// its times from that clock.
+/// Whether work of call `number` that began at `ns` of the monotonic clock began before the call.
+/// `own_clock`: CUPTI took its times from that clock.
 pub fn precedes(number: u32, ns: u64, own_clock: bool) -> bool {
     let Some([place, beside]) = BEGUN.get(number as usize % ENTRIES) else { return false };
     let (begun, beside) = (place.load(Ordering::Relaxed), beside.load(Ordering::Relaxed));
@@ -54,7 +55,7 @@ pub fn precedes(number: u32, ns: u64, own_clock: bool) -> bool {
     begun != 0 && beside == check(number, begun) && ns.saturating_add(early) < begun
 }
 
-/// Differs for two numbers with the same time, and for two times with the same number.
+/// Different for two numbers with the same time, and for two times with the same number.
 fn check(number: u32, ns: u64) -> u64 {
     ns ^ (u64::from(number) << 32) ^ u64::MAX
 }

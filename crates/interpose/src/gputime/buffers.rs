@@ -14,7 +14,7 @@ pub type Complete = extern "C" fn(*mut c_void, u32, *mut u8, usize, usize);
 
 /// Bytes of a buffer: some thousand records.
 const BUFFER: usize = 1 << 20;
-/// So many are kept. CUPTI has one for each thread that puts work on a GPU.
+/// How many buffers are kept. CUPTI has one for each thread that gives a GPU work.
 const SPARES: usize = 16;
 
 static SPARE: [AtomicPtr<u8>; SPARES] = [const { AtomicPtr::new(std::ptr::null_mut()) }; SPARES];
@@ -42,7 +42,8 @@ fn give_back(buffer: *mut u8) {
 /// CUPTI wants a buffer.
 pub extern "C" fn request(buffer: *mut *mut u8, size: *mut usize, most: *mut usize) {
     let got = take();
-    // SAFETY: CUPTI's own places. Without memory it gets none and counts what it drops.
+    // SAFETY: CUPTI's own places. Without memory it gets no buffer and counts the records that it
+    // drops.
     unsafe {
         *buffer = got;
         *size = if got.is_null() { 0 } else { BUFFER };

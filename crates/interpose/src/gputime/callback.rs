@@ -22,7 +22,7 @@ const DRIVER: u32 = 1;
 const ENTER: u32 = 0;
 /// Where `CUpti_CallbackData::correlationId` stands.
 const NUMBER: usize = 64;
-/// The driver has 800 functions today; what is behind the last has no name.
+/// The driver has 800 functions today; numbers behind the last have no name.
 const MOST: u32 = 4096;
 
 /// `cuptiSubscribe`, `cuptiEnableCallback`, `cuptiGetCallbackName`.
@@ -32,7 +32,8 @@ pub type Name = unsafe extern "C" fn(u32, u32, *mut *const c_char) -> i32;
 /// `CUpti_CallbackFunc`.
 pub type Callback = extern "C" fn(*mut c_void, u32, u32, *const c_void);
 
-/// Has CUPTI call back in all such calls. CUPTI's error, and which function's, where it does not.
+/// Has CUPTI call back in all calls that give the GPU work. The error is CUPTI's, with the function
+/// that failed.
 ///
 /// # Safety
 /// CUPTI's functions, of a library that stays loaded.
@@ -76,13 +77,13 @@ fn work(name: &CStr) -> Work {
     name.to_str().map_or(Work::Nothing, Work::of_driver)
 }
 
-/// The driver was called, or answers. What comes from a call that is not recorded stays without a link.
+/// A driver function begins or ends. Work of a call that is not recorded gets no link.
 extern "C" fn called(_: *mut c_void, domain: u32, call: u32, data: *const c_void) {
     if domain != DRIVER || data.is_null() {
         return;
     }
-    // SAFETY: CUPTI's data of a call in this domain, which begins with where it stands and has its number at
-    // NUMBER.
+    // SAFETY: CUPTI's data of a call in this domain, which begins with the call's phase and has its
+    // number at NUMBER.
     unsafe {
         if data.cast::<u32>().read() != ENTER {
             return;

@@ -26,7 +26,8 @@ struct Known {
 }
 
 static KNOWN: Mutex<Option<Known>> = Mutex::new(None);
-/// How often the lock is asked for. In a process that was forked while another thread had it, it stays taken.
+/// How often the lock is tried. It stays taken in a process that was forked while another thread
+/// held it.
 const TRIES: u32 = 10_000;
 
 fn known() -> Option<MutexGuard<'static, Option<Known>>> {
@@ -45,10 +46,11 @@ fn known() -> Option<MutexGuard<'static, Option<Known>>> {
 /// # Safety
 /// `work` is null or points to what [`Counted`] says, of the size that it says.
 pub unsafe fn counted(work: *const Counted) {
-    // SAFETY: as the caller promises; nothing behind its size is read before that is compared.
+    // SAFETY: as the caller promises; only its size is read before that was compared.
     let same = !work.is_null() && unsafe { (*work).size } as usize == size_of::<Counted>();
     if same {
-        // SAFETY: as above. Whatever fails inside, the program goes on.
+        // SAFETY: `work` has the size of `Counted`, as compared above. A failure inside does not
+        // end the program.
         let store = || unsafe { store(&*work) };
         let _ = std::panic::catch_unwind(AssertUnwindSafe(store));
     }
@@ -65,7 +67,7 @@ unsafe fn store(work: &Counted) {
     let Some(mut known) = known() else { return recorder.lose(Lost::NotReady) };
     let known = known.get_or_insert_default();
     if known.generation != global.generation {
-        // Another file, which has none of the records.
+        // Another trace file, which has none of the records.
         *known = Known { generation: global.generation, ..Known::default() };
     }
     if work.names.is_null() || (work.values.is_null() && work.count > 0) {
@@ -90,7 +92,8 @@ unsafe fn store(work: &Counted) {
             known.lists
         }
     };
-    // The call names the kernel that it launches; a graph's none, and a kernel launches others.
+    // The link of a launch names its kernel; a graph's names none, and kernels launched by kernels
+    // differ from it.
     let kernel = match kernel_of(work.call) {
         kernel if kernel != 0 && work.inner == 0 => kernel,
         _ => known.matcher.kernel(&out, name),

@@ -56,7 +56,7 @@ pub fn attach() {
     }
 }
 
-/// Takes the first library that does; answers its name.
+/// Takes the first library that works; returns its name.
 fn load(global: &Global) -> Result<String, String> {
     if let Some(asked) = config::variable(c"CUSHIM_CUPTI").filter(|v| !v.is_empty()) {
         let name = String::from_utf8_lossy(&asked).into_owned();
@@ -66,7 +66,7 @@ fn load(global: &Global) -> Result<String, String> {
     for name in candidates() {
         match take(global, &name) {
             Ok(()) => return Ok(name),
-            // The error of a library that refuses says more than that of one that is missing.
+            // The error of a library that refuses says more than that of a missing one.
             Err(error) => why = why.or(Some(error).filter(|e| !e.starts_with("cannot open"))),
         }
     }
@@ -98,7 +98,7 @@ fn candidates() -> Vec<String> {
     for folder in runtimes.iter().flat_map(|lib| beside.map(|place| lib.join(place))) {
         found.extend(in_folder(&folder));
     }
-    // A CUPTI that is newer than the driver refuses.
+    // A CUPTI newer than the driver refuses to work.
     found.extend((11..=driver_major()).rev().map(|major| match major {
         11 => "libcupti.so.11.8".to_owned(),
         major => format!("libcupti.so.{major}"),
@@ -145,8 +145,8 @@ impl Library {
         if open.is_null() {
             return Err("cannot open libraries: this process has no dlopen".to_owned());
         }
-        // SAFETY: the real dlopen, a C string. We are inside `cuInit`, where the driver has just opened
-        // this very library and may open any.
+        // SAFETY: the real dlopen, a C string. We are inside `cuInit`, where the driver itself
+        // opens libraries.
         let handle = unsafe {
             let open: unsafe extern "C" fn(*const c_char, i32) -> *mut c_void =
                 std::mem::transmute(open);
@@ -184,7 +184,7 @@ impl Library {
         }
     }
 
-    /// What CUPTI's answer `status` of `function` means.
+    /// An error where `function` of CUPTI returned another `status` than success.
     fn check(&self, status: i32, function: &str) -> Result<(), String> {
         if status == 0 {
             return Ok(());
@@ -251,7 +251,7 @@ fn take(global: &Global, name: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Has CUPTI hand over what is complete; in the end, all that it has.
+/// Has CUPTI hand over complete buffers; at the end, all that it has.
 fn flush_all(is_last: bool) -> Duration {
     let flush = FLUSH.load(Ordering::Acquire);
     if flush != 0 {

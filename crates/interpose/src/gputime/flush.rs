@@ -12,20 +12,21 @@ use std::time::Duration;
 
 use crate::life::{self, Global};
 
-/// How long the thread sleeps, if nobody says otherwise: what a killed process loses.
+/// How long the thread sleeps by default: a killed process loses the times of that span.
 pub const PERIOD: Duration = Duration::from_millis(100);
-/// So many times a millisecond the end waits for a round that is under way.
+/// How many milliseconds the end of the process waits for a round under way.
 const WAITS: u32 = 2000;
 
-/// Fetches what there is, the last time or not; answers when to ask again.
+/// Fetches what there is; the argument says whether it is the last time. Returns when to call
+/// again.
 pub type Round = fn(bool) -> Duration;
 
-/// A [`Round`], and what is to be done after the last.
+/// The [`Round`], and the function to call after the last one.
 static ROUND: AtomicUsize = AtomicUsize::new(0);
 static FINISH: AtomicUsize = AtomicUsize::new(0);
-/// In which process.
+/// The process that it runs in.
 static OWNER: AtomicUsize = AtomicUsize::new(0);
-/// Somebody is in it.
+/// A thread is in it.
 static FETCHING: AtomicBool = AtomicBool::new(false);
 static OVER: AtomicBool = AtomicBool::new(false);
 
@@ -34,14 +35,15 @@ pub fn is_here(global: &Global) -> bool {
     OWNER.load(Ordering::Acquire) == std::ptr::from_ref(global).addr()
 }
 
-/// From now on `round` is run; `finish` after the last, when the process ends through `exit`. To be called
-/// where CUDA is initialised, so that the last round comes before the driver is torn down. Once only.
+/// Starts running `round`, and `finish` after the last one, when the process ends through `exit`.
+/// Call once, where CUDA is initialised, so that the last round comes before the driver is torn
+/// down.
 pub fn start(global: &Global, round: Round, finish: fn()) {
     ROUND.store(round as usize, Ordering::Release);
     at_end(global, finish);
     let name = std::thread::Builder::new().name("cushim-gpu-time".to_owned()).stack_size(256 << 10);
-    // SAFETY: a full set, and a place for the thread's own, which is put back: no handler of the program's
-    // is to run on the new thread.
+    // SAFETY: a full signal set, and a place for the thread's own, which is restored: none of the
+    // program's handlers may run on the new thread.
     unsafe {
         let (mut all, mut own) = (std::mem::zeroed(), std::mem::zeroed());
         libc::sigfillset(&mut all);
@@ -52,12 +54,13 @@ pub fn start(global: &Global, round: Round, finish: fn()) {
     }
 }
 
-/// Has `finish` run when this process ends through `exit`; there may be nothing to fetch. Where both this and
-/// [`start`] were called, what was registered last comes first, and the other finds that all is done.
+/// Has `finish` run when this process ends through `exit`; there may be nothing to fetch. Where
+/// both this and [`start`] were called, the later registration runs first, and the other finds
+/// nothing left to do.
 pub fn at_end(global: &Global, finish: fn()) {
     OWNER.store(std::ptr::from_ref(global).addr(), Ordering::Release);
     FINISH.store(finish as usize, Ordering::Release);
-    // SAFETY: a function of this signature; no object's unloading is to call it earlier.
+    // SAFETY: a function of this signature; unloading an object does not call it earlier.
     unsafe { __cxa_atexit(at_exit, std::ptr::null_mut(), std::ptr::null_mut()) };
 }
 
@@ -98,7 +101,7 @@ fn again_and_again() {
     }
 }
 
-/// The process ends: all that there is, and no more after that.
+/// The process ends: fetches all that there is, and nothing after that.
 fn last() {
     OVER.store(true, Ordering::SeqCst);
     for _ in 0..WAITS {

@@ -14,13 +14,13 @@ static GIVEN: AtomicU64 = AtomicU64::new(0);
 /// A new link, for a call about kernel `kernel` (0 for none). Never 0.
 pub fn link(kernel: u32) -> u64 {
     let count = (GIVEN.fetch_add(1, Ordering::Relaxed) + 1) & ((1 << COUNT_BITS) - 1);
-    // A number that does not fit is left out.
+    // A kernel number that does not fit is left out.
     let kernel = if kernel >> (64 - COUNT_BITS) == 0 { u64::from(kernel) } else { 0 };
     kernel << COUNT_BITS | count
 }
 
-/// What this thread does from now on, it does for the call of `link`. Where a longjmp left the call before,
-/// this one takes its place.
+/// From now on this thread works for the call of `link`. Where a longjmp left the previous call,
+/// this one replaces it.
 pub fn begin(thread: &mut Thread, link: u64) {
     thread.link = link;
     events::name(thread, link);

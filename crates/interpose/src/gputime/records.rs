@@ -23,7 +23,7 @@ use super::told::{self, Told, kernel_of};
 use crate::life::{self, Global};
 use crate::log::Level;
 
-/// So many names are found by their address.
+/// How many names are cached by their address.
 const RECENT: usize = 256;
 /// `CUPTI_ERROR_MAX_LIMIT_REACHED`: no more records in the buffer.
 const NO_MORE: i32 = 12;
@@ -38,17 +38,17 @@ static MATCHER: Mutex<Option<Matcher>> = Mutex::new(None);
 /// What is known of records that were read.
 #[derive(Default)]
 pub struct Matcher {
-    /// Numbers of symbols, and by those the kernels that no launch told.
+    /// Numbers of symbols, and by those the kernels that no launch named.
     names: HashMap<Vec<u8>, u32>,
-    /// Name and number by address, as far as they do not get in each other's way: hashing the long names of
-    /// templates takes longer than all else that is done for a record.
+    /// A cache of name and number by address: hashing the long names of templates takes longer than
+    /// all else that is done for a record.
     recent: Vec<Option<(usize, CString, u32)>>,
     kernels: HashMap<u32, u32>,
     /// Records that CUPTI had no room for.
     dropped: usize,
     /// Records that came so late that their calls were forgotten.
     replaced: usize,
-    /// Records of nodes with times of before their graph's launch.
+    /// Records of nodes with times before their graph's launch.
     early: usize,
 }
 
@@ -57,7 +57,7 @@ pub extern "C" fn now() -> u64 {
     clock::clock_ns(libc::CLOCK_MONOTONIC)
 }
 
-/// Says with which functions records are read, and whether their times are those of [`now`].
+/// Sets the functions that read records, and whether their times are those of [`now`].
 pub fn prepare(next: usize, dropped: usize, own_clock: bool) {
     NEXT.store(next, Ordering::Release);
     DROPPED.store(dropped, Ordering::Release);
@@ -73,7 +73,7 @@ pub struct Out<'a> {
     shift: i64,
 }
 
-/// Makes events of what stands in a buffer of CUPTI's, of which `valid` bytes are filled.
+/// Makes events of the records in a buffer of CUPTI's, of which `valid` bytes are filled.
 pub fn read(context: *mut c_void, stream: u32, buffer: *mut u8, valid: usize) {
     let next = NEXT.load(Ordering::Acquire);
     let Some(global) = life::current() else { return };
@@ -111,7 +111,7 @@ pub fn read(context: *mut c_void, stream: u32, buffer: *mut u8, valid: usize) {
     }
 }
 
-/// The process ends: says what could not be had.
+/// The process ends: reports what could not be had.
 pub fn finish() {
     let missing = MATCHER.lock().ok().and_then(|mut matcher| {
         let matcher = matcher.as_mut()?;
@@ -166,7 +166,7 @@ impl Matcher {
                     };
                     self.work(out, body);
                 }
-                // CUpti_ActivityMemcpy*, CUpti_ActivityMemset*: one beginning.
+                // CUpti_ActivityMemcpy*, CUpti_ActivityMemset*: they begin alike.
                 kind @ (1 | 2) => {
                     let body = GpuBody {
                         what: if kind == 1 { GPU_COPY } else { GPU_SET },
@@ -195,7 +195,7 @@ impl Matcher {
         }
     }
 
-    /// Work of a call. That of calls that are not recorded has no link.
+    /// Stores work of a call. Work of calls that are not recorded has no link.
     fn work(&mut self, out: &Out<'_>, body: GpuBody) {
         let own_clock = OWN_CLOCK.load(Ordering::Relaxed);
         if body.graph_node != 0
@@ -212,7 +212,7 @@ impl Matcher {
         }
     }
 
-    /// The number of a symbol, whose record is in the trace then.
+    /// The number of a symbol; its record is written to the trace.
     ///
     /// # Safety
     /// `name` is null or a C string.
@@ -250,8 +250,8 @@ impl Matcher {
         number
     }
 
-    /// The kernel of that symbol, for work whose call was no launch of one: of a graph, or a set that
-    /// CUDA does by a kernel. Readers take kernels of one symbol for one.
+    /// The kernel of that symbol, for work whose call launched no kernel itself: a graph, or a
+    /// memory set that CUDA does with a kernel. Readers merge kernels of one symbol.
     pub fn kernel(&mut self, out: &Out<'_>, name: u32) -> u32 {
         if name == 0 {
             return 0;
@@ -284,12 +284,13 @@ impl Matcher {
 }
 
 impl<'a> Out<'a> {
-    /// For times of the clock itself.
+    /// For times that need no shift.
     pub fn new(global: &'static Global, recorder: &'a Recorder) -> Self {
         Out { global, recorder, line: recorder.timeline(), shift: 0 }
     }
 
-    /// What all kinds of work have: times at 16, and device, context and stream from `at` on.
+    /// The fields that all kinds of work have: times at 16, and device, context and stream from
+    /// `at` on.
     ///
     /// # Safety
     /// `record` is one of GPU work.
@@ -297,7 +298,7 @@ impl<'a> Out<'a> {
         // SAFETY: as the caller promises.
         unsafe {
             let (start, end): (u64, u64) = (field(record, 16), field(record, 24));
-            // Zero: CUPTI could not tell.
+            // Zero: CUPTI has no time.
             let is_known = start != 0 && end >= start;
             let shifted = |at: u64| if is_known { at.wrapping_add_signed(self.shift) } else { 0 };
             GpuBody {
@@ -327,7 +328,7 @@ impl<'a> Out<'a> {
         let count = slots(GPU_COUNTERS + more);
         // Without room it is counted as lost there.
         if let Some(slots) = crate::record::slots::reserve_here(self.global, self.recorder, count) {
-            // SAFETY: so many slots hold head, body and counters.
+            // SAFETY: this many slots hold head, body and counters.
             unsafe {
                 slots.store_head(head);
                 slots.at::<GpuBody>(32).write(body);

@@ -7,24 +7,24 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use crate::log::{self, Level};
 use crate::state;
 
-/// Where this process's times come from.
+/// The source of this process's GPU times.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Source {
-    /// That is not known yet.
+    /// Not known yet.
     Unknown,
     /// CUPTI's activity records.
     Cupti,
     /// Pairs of events around launches.
     Events,
-    /// There are none.
+    /// No times.
     Nothing,
 }
 
 static SOURCE: AtomicU8 = AtomicU8::new(Source::Unknown as u8);
 
 impl Source {
-    /// It is this one.
+    /// Makes this the source.
     pub fn choose(self) {
         SOURCE.store(self as u8, Ordering::Release);
     }

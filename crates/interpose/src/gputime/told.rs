@@ -11,17 +11,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Bits of a link that count; above them stands the kernel's number, so that a record finds its kernel
 /// without the event.
 pub const COUNT_BITS: u32 = 40;
-/// So many calls are known at a time; of one that is forgotten, the work has no time. 16 bytes each, which
-/// take memory where they are used.
+/// How many calls are remembered; work of a forgotten one has no time. 16 bytes each; unused pages
+/// take no memory.
 pub const ENTRIES: usize = 1 << 20;
 
-/// Link, and [`check`] of link and number: two threads that store into one entry at the same time leave
-/// what fits neither.
+/// Link, and [`check`] of link and number: two threads that store into one entry at the same time
+/// leave a pair that fits neither.
 type Entry = [AtomicU64; 2];
 
 static TOLD: [Entry; ENTRIES] = [const { [const { AtomicU64::new(0) }; 2] }; ENTRIES];
 
-/// An odd factor, so that no two numbers have the same product, and what undoes it.
+/// An odd factor, so that no two numbers have the same product, and its inverse.
 const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
 const BACK: u64 = 0xf1de_83e1_9937_733d;
 const _: () = assert!(FACTOR.wrapping_mul(BACK) == 1);
@@ -29,20 +29,20 @@ const _: () = assert!(FACTOR.wrapping_mul(BACK) == 1);
 /// What the table says of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Told {
-    /// The link that was told with its number.
+    /// The call's link.
     Link(u64),
     /// The call is not recorded.
     Nothing,
-    /// A later call has its entry: whether it was told is not known any more.
+    /// A later call has its entry: whether this one had a link is no longer known.
     Replaced,
 }
 
-/// What stands beside a link. Never the zero of an entry that was not used, as no number gives `!0`.
+/// The check beside a link. Never the zero of an unused entry, as no number gives `!0`.
 fn check(link: u64, number: u32) -> u64 {
     link ^ u64::from(number).wrapping_mul(FACTOR) ^ u64::MAX
 }
 
-/// CUPTI's call `number` is one of `link`.
+/// Notes that CUPTI's call `number` belongs to `link`.
 pub fn tell(number: u32, link: u64) {
     if let Some([place, beside]) = TOLD.get(number as usize % ENTRIES) {
         place.store(link, Ordering::Relaxed);
@@ -50,7 +50,7 @@ pub fn tell(number: u32, link: u64) {
     }
 }
 
-/// What was told of CUPTI's call `number`.
+/// What is known of CUPTI's call `number`.
 pub fn of(number: u32) -> Told {
     let Some([place, beside]) = TOLD.get(number as usize % ENTRIES) else { return Told::Nothing };
     let (link, beside) = (place.load(Ordering::Relaxed), beside.load(Ordering::Relaxed));
@@ -68,7 +68,7 @@ pub fn of(number: u32) -> Told {
     }
 }
 
-/// The kernel that a link is about, 0 for none.
+/// The kernel of a link, 0 for none.
 pub fn kernel_of(link: u64) -> u32 {
     (link >> COUNT_BITS) as u32
 }

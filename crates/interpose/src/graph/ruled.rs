@@ -11,7 +11,7 @@ use crate::redirect::place::Place;
 use crate::redirect::substitute;
 use crate::site::Site;
 
-/// Bytes of `cudaGraphNodeParams` and `CUgraphNodeParams`, which are to stay (their reserved words say so).
+/// Bytes of `cudaGraphNodeParams` and `CUgraphNodeParams`, a fixed size (they have reserved words).
 const GENERIC_BYTES: usize = 256;
 /// In the words behind a kernel's common part: the handle, then a context (driver); a context, then the kind
 /// of handle (generic ones of runtime 13).
@@ -29,10 +29,11 @@ impl Default for Copy {
     }
 }
 
-/// What CUDA is to be given in the place of `params`, in which a kernel's begin after `before` bytes.
+/// What CUDA is given instead of `params`, in which a kernel's parameters begin after `before`
+/// bytes.
 ///
 /// # Errors
-/// The status that the call is to answer: the node's kernel could not be launched.
+/// The status that the call must return: the node's kernel could not be launched.
 ///
 /// # Safety
 /// `params` points to the structure that the call of `site` takes; `has_kernel` says whether it holds a
@@ -51,7 +52,8 @@ pub unsafe fn params(
     // SAFETY: the structure goes on behind the common part.
     let kern = if has_kernel { unsafe { after.read_unaligned() as usize } } else { 0 };
     let by_kern = p.func == 0 && kern != 0;
-    // Of the runtime's structures the generic one has a context; in older ones these words are 0.
+    // Of the runtime's structures, only the generic one has a context; in older ones these words
+    // are 0.
     let second = match (has_kernel, before) {
         (true, _) => Some(1),
         (false, 0) => None,
@@ -61,7 +63,7 @@ pub unsafe fn params(
     let context = second.map_or(0, |at| unsafe { after.add(at).read_unaligned() as usize });
     let place = match (context, has_kernel) {
         (0, _) => Place::Current,
-        // The driver takes a function's own context.
+        // The driver uses a function's own context.
         (_, true) if !by_kern => Place::Current,
         (context, true) => Place::Context(context),
         (_, false) => Place::Execution,
@@ -82,7 +84,7 @@ pub unsafe fn params(
         (0, true) => AFTER + 2 * size_of::<u64>(),
         _ => GENERIC_BYTES,
     };
-    // SAFETY: so many bytes make up the program's structure, and the copy has room for the longest.
+    // SAFETY: the program's structure has this many bytes, and the copy has room for the longest.
     unsafe {
         let to = copy.0.as_mut_ptr();
         std::ptr::copy_nonoverlapping(params.0 as *const u8, to, bytes);
@@ -96,7 +98,7 @@ pub unsafe fn params(
                 true => after.write_unaligned(wanted.func.0 as u64),
                 false => new.func = wanted.func.0,
             }
-            // What was made for the call is a stub, whatever kind of handle the program has.
+            // The replacement is a stub, whatever kind of handle the program has.
             let kind = after.add(1);
             if made && before != 0 && site.node.is_some() && kind.read_unaligned() as u32 != 0 {
                 kind.cast::<u32>().write_unaligned(BY_STUB);

@@ -71,7 +71,7 @@ pub unsafe fn drv_launch_kernel_ex(
     launched!(site, configured(), real(config, func, params, extra))
 }
 
-/// An entry as CUDA's runtime has it, too.
+/// An entry of the same form as in CUDA's runtime.
 ///
 /// # Safety
 /// `at` points to `hipLaunchParams`.
@@ -81,7 +81,7 @@ unsafe fn by_stub(at: usize, bits: u8) -> LaunchRecord {
     record(Func(p.func), p.grid, p.block, p.shared, p.stream, [Ptr(p.args), NONE], bits)
 }
 
-/// An entry as CUDA's driver has it, too.
+/// An entry of the same form as in CUDA's driver.
 ///
 /// # Safety
 /// `at` points to `hipFunctionLaunchParams`.

@@ -26,7 +26,7 @@ unsafe fn node(at: usize, of: usize) -> LaunchRecord {
     record(Func(p.func), p.grid, p.block, p.shared as usize, of, lists, 0)
 }
 
-/// Where a kernel's parameters are in the generic ones of a node; nowhere for another kind of node.
+/// Where a kernel's parameters are in a node's generic structure; `None` for another kind of node.
 ///
 /// # Safety
 /// `params` is null or points to `hipGraphNodeParams`.
@@ -43,7 +43,8 @@ type AddNode = unsafe extern "C-unwind" fn(Out<Node>, Graph, Ptr, usize, Ptr) ->
 type SetParams = unsafe extern "C-unwind" fn(Node, Ptr) -> i32;
 type ExecSetParams = unsafe extern "C-unwind" fn(GraphExec, Node, Ptr) -> i32;
 
-/// A call about a node: a launch where there are a kernel's parameters, else only recorded. `$of` is the stream that is shown.
+/// A call about a node: recorded as a launch where there are a kernel's parameters, else as a call.
+/// `$of` is the stream that is shown.
 macro_rules! about {
     ($site:ident, $kernel:expr, $of:expr, $real:ident($($arg:ident),*)) => {
         match $kernel {

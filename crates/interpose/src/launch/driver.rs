@@ -75,13 +75,13 @@ by_numbers! {
     launch_cooperative_kernel, LAUNCH_COOPERATIVE
 }
 
-/// With these `LAUNCH_*` bits, too.
+/// Adds these `LAUNCH_*` bits.
 #[inline(always)]
 fn flagged(launch: LaunchRecord, flags: u8) -> LaunchRecord {
     LaunchRecord { flags: launch.flags | flags, ..launch }
 }
 
-/// A launch as redirection is asked about it.
+/// A launch in the form that redirection takes.
 #[inline(always)]
 fn redirected(
     func: Func,
@@ -97,13 +97,13 @@ fn redirected(
     redirect::launch::AskedLaunch { func, grid, block, shared, stream, params, extra }
 }
 
-/// The launch that came of asking.
+/// The launch as redirection changed it.
 fn asked_for(l: &redirect::launch::AskedLaunch, stream: Stream) -> LaunchRecord {
     let (grid, block) = ([l.grid.x, l.grid.y, l.grid.z], [l.block.x, l.block.y, l.block.z]);
     launch(l.func, grid, block, l.shared as u32, stream, l.params, l.extra)
 }
 
-/// A launch as it is recorded.
+/// A launch in the form that is recorded.
 #[inline(always)]
 pub(crate) fn launch(
     f: Func,

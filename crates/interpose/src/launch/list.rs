@@ -76,7 +76,8 @@ pub unsafe fn launch_cooperative_multi_device(
     unsafe { recorded(site, stack!(), list, count, |at| entry(site, at), call) }
 }
 
-/// The addresses of a list's entries, 56 bytes each; of a list with more entries than any machine has devices, none.
+/// The addresses of a list's entries, 56 bytes each; none if it has more entries than any machine
+/// has devices.
 fn entries(list: Ptr, count: u32) -> impl Iterator<Item = usize> {
     /// More devices than any machine has.
     const MOST: u32 = 1024;

@@ -56,9 +56,9 @@ pub unsafe fn launch_kernel(
     unsafe { launch_kernel_rarely(site, stack, real, asked(), 0) }
 }
 
-/// As [`launch_kernel`] where something is to be asked that it does not, and launches with `flags` (`LAUNCH_*`), which
-/// are not for the driver alone. `stack` lies in the caller's frame, as on the fast way: after a longjmp, what was left
-/// is at the same address or below.
+/// The slow path of [`launch_kernel`], with rules and tools; also for launches with `flags`
+/// (`LAUNCH_*`), which never go directly to the driver. `stack` lies in the caller's frame, as on
+/// the fast path: frames that a longjmp left are at the same address or below.
 ///
 /// # Safety
 /// `real` is the function of `site`, and `asked` what the program passed.
@@ -70,7 +70,7 @@ pub(super) unsafe fn launch_kernel_rarely(
     asked: Asked,
     flags: u8,
 ) -> i32 {
-    // SAFETY: forwarded as it came, but for what rules changed.
+    // SAFETY: forwarded as it came, except for what rules changed.
     let call = |l: &Asked| unsafe {
         match flags == 0 && direct::enabled() {
             true => direct::launch_kernel(site, real, l),

@@ -66,8 +66,8 @@ pub unsafe fn launch_kernel_ex(
             let changed = (l.grid, l.block, l.shared) != (grid, block, shared);
             let mut other = c;
             (other.grid, other.block, other.shared) = (l.grid, l.block, l.shared);
-            // The structure may be longer in a later version, but holds no more than this today (11.8 to
-            // 13.5); the program's own is passed on where nothing changes.
+            // A later version's structure may be longer, but up to 13.5 it is not; where nothing
+            // changes, the program's own is passed on.
             let config = if changed { Ptr((&raw const other).addr()) } else { config };
             launched!(
                 site,

@@ -29,7 +29,7 @@ pub fn by_stub(
     Asked { func, grid, block, shared, stream: stream.0, params: args, extra: Ptr(0) }
 }
 
-/// It, as it is recorded.
+/// A launch in the form that is recorded.
 #[inline(always)]
 pub fn plain(asked: &Asked, flags: u8) -> LaunchRecord {
     LaunchRecord {

@@ -35,11 +35,11 @@ const CORE: i32 = 1;
 const CORE2: i32 = 5;
 /// `NVTX_VERSION` of the headers from which these layouts are.
 const VERSION: u32 = 3;
-/// `NVTX_NO_PUSH_POP_TRACKING`: what a push and a pop answer where nobody follows them.
+/// `NVTX_NO_PUSH_POP_TRACKING`: what push and pop return where ranges are not tracked.
 const UNTRACKED: i32 = -2;
-/// What a pop answers where nothing is open: "a negative value" (nvToolsExt.h).
+/// What pop returns where nothing is open: "a negative value" (nvToolsExt.h).
 const NOTHING_OPEN: i32 = -1;
-/// In the number of a range that any thread may end: its start was not recorded.
+/// A bit in the number of a range that any thread may end: its start was not recorded.
 const UNRECORDED: u64 = 1 << 63;
 
 /// `NvtxExportTableCallbacks`.
@@ -73,8 +73,8 @@ pub struct Attributes {
     message: *const c_void,
 }
 
-/// `InitializeInjectionNvtx2`: puts our functions into the table of one object. Answers 1, "done", also
-/// where nothing is recorded: the table stays as it is then, and NVTX does nothing.
+/// `InitializeInjectionNvtx2`: puts our functions into the table of one object. Returns 1, "done",
+/// also where nothing is recorded: then the table stays as it is, and NVTX does nothing.
 ///
 /// # Safety
 /// `get` is NVTX's.
@@ -144,7 +144,7 @@ fn core2() -> [(u32, usize); 9] {
     ]
 }
 
-/// A domain as the program holds it: null, or what `nvtxDomainCreate` answered.
+/// A domain as the program holds it: null, or what `nvtxDomainCreate` returned.
 type Domain = *const Name;
 
 extern "C" fn mark_ex(attributes: *const Attributes) {
@@ -227,7 +227,7 @@ extern "C" fn register_domain_w(name: *const Wide) -> Domain {
     if name.is_null() { std::ptr::null() } else { register_w(std::ptr::null(), name) }
 }
 
-/// What a program says about a moment.
+/// The program's data for a mark or range.
 #[derive(Default)]
 struct Said<'a> {
     text: &'a str,
@@ -243,7 +243,8 @@ impl<'a> Said<'a> {
     }
 }
 
-/// Calls `then` with what `attributes` say: nothing where they are null or shorter than any version's.
+/// Calls `then` with the data in `attributes`: none where they are null or shorter than in any
+/// version.
 fn with<R>(attributes: *const Attributes, then: impl FnOnce(&Said<'_>) -> R) -> R {
     // SAFETY: NVTX's contract: null, or attributes that say how long they are.
     let Some(a) =
@@ -256,7 +257,7 @@ fn with<R>(attributes: *const Attributes, then: impl FnOnce(&Said<'_>) -> R) -> 
         kind @ 4..=6 => (kind as u8, u32::MAX.into()),
         _ => (0, 0),
     };
-    // SAFETY: NVTX's contract: the message is what its type says; what was registered was by us.
+    // SAFETY: NVTX's contract: the message is what its type says; registered strings came from us.
     let text = unsafe {
         match a.message_type {
             1 => narrow(a.message.cast()),
@@ -274,18 +275,18 @@ fn with<R>(attributes: *const Attributes, then: impl FnOnce(&Said<'_>) -> R) -> 
     })
 }
 
-/// Who says it: the process, its recorder, the thread.
+/// The calling process, its recorder and thread.
 struct Here {
     global: &'static Global,
     recorder: &'static Recorder,
     thread: &'static mut Thread,
 }
 
-/// `None` where nothing can be recorded, which is counted.
+/// `None` where nothing can be recorded; the loss is counted.
 fn here() -> Option<Here> {
     let global = life::global()?;
     let recorder = global.recorder.as_ref()?;
-    // SAFETY: what is called while it is held is the recorder's.
+    // SAFETY: while the reference is held, only the recorder is called.
     match unsafe { thread::current(global) } {
         Some(thread) if !thread.busy => Some(Here { global, recorder, thread }),
         _ => {
@@ -296,7 +297,8 @@ fn here() -> Option<Here> {
 }
 
 impl Here {
-    /// Whether what begins now is to be recorded: inside a call as that is, else as the window says.
+    /// Whether a range that begins now is recorded: inside a call if that is, else as the window
+    /// says.
     fn admits(&mut self) -> bool {
         let here = 0u8;
         if self.thread.is_inside((&raw const here).addr()) {
@@ -306,7 +308,7 @@ impl Here {
         control == 0 || self.global.window.admits(self.recorder, control, false)
     }
 
-    /// Runs `work` on the thread's open ranges; a signal handler meanwhile passes through.
+    /// Runs `work` on the thread's open ranges; hooks in a signal handler pass through meanwhile.
     fn open<R>(&mut self, work: impl FnOnce(&mut Open) -> R) -> R {
         self.thread.busy = true;
         let done = work(&mut self.thread.ranges);
@@ -316,7 +318,7 @@ impl Here {
 
     fn store(&self, what: u8, domain: Domain, id: u64, said: &Said<'_>) {
         let now = self.recorder.ticks();
-        // SAFETY: null, or a name that `register_domain_*` answered; those stay.
+        // SAFETY: null, or a name that `register_domain_*` returned; those stay.
         let domain = unsafe { domain.as_ref() };
         let domain = domain.map_or(0, |name| name.number(self.global, self.recorder));
         let head = EventHead { begin: now, end: now, done: 1, ..EventHead::default() };
@@ -352,7 +354,7 @@ fn mark(domain: Domain, said: &Said<'_>) {
     }
 }
 
-/// A range that any thread may end; answers its number.
+/// Starts a range that any thread may end; returns its number.
 fn start(domain: Domain, said: &Said<'_>) -> u64 {
     static GIVEN: AtomicU64 = AtomicU64::new(0);
     let id = GIVEN.fetch_add(1, Ordering::Relaxed) + 1;
@@ -364,7 +366,7 @@ fn start(domain: Domain, said: &Said<'_>) -> u64 {
     id
 }
 
-/// The end of what was recorded is recorded, also where a window has closed meanwhile.
+/// The end of a recorded range is recorded, even if a window has closed meanwhile.
 extern "C" fn domain_end(domain: Domain, id: u64) {
     if id == 0 || id & UNRECORDED != 0 {
         return;
@@ -374,7 +376,7 @@ extern "C" fn domain_end(domain: Domain, id: u64) {
     }
 }
 
-/// Answers how many ranges of this domain were open on this thread.
+/// Returns how many ranges of this domain were open on this thread.
 fn push(domain: Domain, said: &Said<'_>) -> i32 {
     let Some(mut here) = here() else { return UNTRACKED };
     let wanted = here.admits();
@@ -385,7 +387,7 @@ fn push(domain: Domain, said: &Said<'_>) -> i32 {
     level as i32
 }
 
-/// Answers how many are open of this domain on this thread afterwards.
+/// Returns how many ranges of this domain are open on this thread afterwards.
 extern "C" fn domain_pop(domain: Domain) -> i32 {
     let Some(mut here) = here() else { return UNTRACKED };
     let Some((level, recorded)) = here.open(|open| open.pop(domain.addr())) else {

@@ -10,10 +10,10 @@ use cushim_trace::layout::TEXT_MAX;
 /// `wchar_t` on Linux.
 pub type Wide = i32;
 
-/// A C string; what is no UTF-8 is replaced.
+/// A C string; invalid UTF-8 is replaced.
 ///
 /// # Safety
-/// `text` is null or a C string that stays for as long as the answer.
+/// `text` is null or a C string that outlives the result.
 pub unsafe fn narrow<'a>(text: *const c_char) -> Cow<'a, str> {
     if text.is_null() {
         return "".into();
@@ -38,7 +38,7 @@ pub unsafe fn narrow<'a>(text: *const c_char) -> Cow<'a, str> {
     }
 }
 
-/// A wide string; what is no character is replaced.
+/// A wide string; invalid characters are replaced.
 ///
 /// # Safety
 /// `text` is null or a wide string.

@@ -15,19 +15,19 @@ use crate::keep;
 use crate::lock;
 use crate::state::Global;
 
-/// What a call says of its place in the source.
+/// The addresses by which a call tells its place in the source.
 #[derive(Clone, Copy)]
 pub struct Said {
-    /// Where the text of its place stands, 0 for nowhere.
+    /// Address of the text of its place, 0 for none.
     pub place: u64,
-    /// Where the addresses of its variables' names stand, 0 for nowhere.
+    /// Address of the array of its variables' names, 0 for none.
     pub names: u64,
-    /// How many of these count.
+    /// How many of these are used.
     pub count: usize,
 }
 
 impl Said {
-    /// Where the text of name `i` stands, 0 for nowhere.
+    /// Address of the text of name `i`, 0 for none.
     ///
     /// # Safety
     /// `names` is 0 or an array of more than `i` addresses.
@@ -46,17 +46,17 @@ impl Said {
     }
 }
 
-/// What was found for it. All of it is in the trace of process [`Global::generation`].
+/// The numbers found for it. Their records are in the trace of process [`Global::generation`].
 pub struct Construct {
     place: u64,
     names: u64,
     /// The number of the place.
     pub number: u32,
-    /// Where each name stands, and its number.
+    /// The address of each name, and its number.
     pub each: Box<[(u64, u32)]>,
     generation: AtomicU32,
     unloads: AtomicU32,
-    /// How many others these addresses led to before.
+    /// How many other names these addresses had before.
     others: u32,
 }
 
@@ -64,7 +64,7 @@ static CONSTRUCTS: PointerTable<Construct> = PointerTable::new();
 /// A program that writes other names into its array each time must not make us grow without end.
 const MOST_OTHERS: u32 = 16;
 
-/// What `said` was found to be, if it still is that.
+/// What was kept for `said`, if it is still valid.
 ///
 /// # Safety
 /// `said.names` is 0 or an array of `said.count` addresses.
@@ -81,11 +81,12 @@ pub unsafe fn find(global: &Global, said: &Said) -> Option<&'static Construct> {
     (same && found.each.iter().enumerate().all(stands)).then_some(found)
 }
 
-/// Keeps what was found for `said` when `unloads` was [`place::unloads`]: `number` is that of its place, `each` are those of
-/// its names. Nothing is kept of what may be another text the next time, or where nothing is said.
+/// Keeps what was found for `said` when `unloads` was [`place::unloads`]: the `number` of its
+/// place, and those of its names, `each`. Keeps nothing where a text may change until the next
+/// time, or where there is none.
 ///
 /// # Safety
-/// As of [`find`].
+/// As for [`find`].
 pub unsafe fn keep(global: &Global, said: &Said, unloads: u32, number: u32, each: &[u32]) {
     // SAFETY: as the caller promises.
     let at = |i: usize| unsafe { said.name(i) };

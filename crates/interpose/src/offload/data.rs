@@ -54,8 +54,9 @@ pub(super) fn arrays(count: i32, pointers: Ptr, sizes: Ptr, types: Ptr, names: P
     }
 }
 
-/// Handlers: `$name ($arguments) = $location, $names, $bits;`: where in the source, what the arguments are called
-/// (null where the function is not told), and `MAPPED_*` bits. The first arguments after the location are the same in all.
+/// Handlers: `$name ($arguments) = $location, $names, $bits;`: the place in the source, the
+/// arguments' names (null where the function has none), and `MAPPED_*` bits. The first arguments
+/// after the location are the same in all.
 macro_rules! handlers {
     ($($(#[$doc:meta])* $name:ident ($($arg:ident: $kind:ty),*) = $location:expr, $names:expr, $bits:expr;)*) => {$(
         $(#[$doc])*
@@ -69,7 +70,7 @@ macro_rules! handlers {
             handlers!(@given ($location, $names, $bits) site call $($arg)*)
         }
     )*};
-    // Those that begin with the location, and those that do not.
+    // Functions whose first argument is the location, and others.
     (@given $told:tt $site:ident $call:ident loc $($rest:ident)*) => {
         handlers!(@given $told $site $call $($rest)*)
     };

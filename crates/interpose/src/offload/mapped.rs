@@ -24,10 +24,10 @@ pub struct Arrays {
     pub names: u64,
 }
 
-/// What a region or a mapping is called with.
+/// The arguments of a region or a mapping.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Mapped {
-    /// As it is stored, but for places, counts and arguments.
+    /// The stored form, without places, counts and arguments.
     pub body: MappedBody,
     /// `ident_t`, or 0.
     pub location: u64,
@@ -39,7 +39,7 @@ pub struct Mapped {
 const PLACE_TEXT: u64 = 16;
 
 impl Mapped {
-    /// Where in the source it is: the address of the text, 0 for nowhere.
+    /// Its place in the source: the address of the text, 0 for none.
     ///
     /// # Safety
     /// `location` is 0 or an `ident_t`.
@@ -58,7 +58,7 @@ impl Arrays {
         if there { (self.count as usize).min(MAPPED_MOST) } else { 0 }
     }
 
-    /// Entry `i`, but for its name.
+    /// Entry `i`, without its name.
     ///
     /// # Safety
     /// `i` is less than [`Arrays::kept`], and the arrays are libomptarget's.
@@ -77,10 +77,10 @@ impl Arrays {
     }
 }
 
-/// Stores it where it is wanted.
+/// Stores an event for it, where one is wanted.
 ///
 /// # Safety
-/// The arguments of the call that `observed` is about.
+/// `mapped` has the arguments of the call that `observed` observes.
 #[inline(always)]
 pub unsafe fn begin(observed: &Observed, kind: u16, mapped: &Mapped) -> Stored {
     // SAFETY: as the caller promises.
@@ -104,7 +104,8 @@ pub unsafe fn store(observed: &Observed, begin: u64, kind: u16, mapped: &Mapped)
     unsafe { store_named(observed, begin, kind, mapped, found.number, number) }
 }
 
-/// As [`store`] for what is not known, or has no names: each text is looked up, and kept together where that may be.
+/// As [`store`] where nothing is kept for the call, or it has no names: looks up each text, and
+/// keeps the result where possible.
 ///
 /// # Safety
 /// As of [`begin`].
@@ -133,7 +134,7 @@ unsafe fn store_anew(
     unsafe { store_named(observed, begin, kind, mapped, place, number) }
 }
 
-/// Stores it with the number of its place, and those of its arguments' names: in the short form if it fits.
+/// Stores it with the numbers of its place and its arguments' names, in the short form if it fits.
 ///
 /// # Safety
 /// As of [`begin`].
@@ -176,7 +177,7 @@ unsafe fn store_named(
     observed.store_bytes(begin, kind, body.kernel, size, fill)
 }
 
-/// Says why a region went to the host. To be called before its end is stored.
+/// Stores why a region ran on the host. Call it before its end is stored.
 #[cold]
 pub fn fell_back(stored: &Stored, why: u8) {
     use std::mem::offset_of;

@@ -11,7 +11,7 @@ use super::region::{around, asked};
 use crate::forward::stack;
 use crate::site::Site;
 
-/// What the older forms are called with.
+/// The arguments of the older forms.
 fn of_target(
     location: Ptr,
     device: Device64,
@@ -25,7 +25,7 @@ fn of_target(
     Mapped { body, location: location.0 as u64, arrays: given }
 }
 
-/// A handler of a form: its arguments are handed on as they came.
+/// A handler of one form, which passes its arguments on unchanged.
 macro_rules! form {
     ($(#[$doc:meta])* $name:ident by $host:ident($($arg:ident: $ty:ty),*) = $mapped:expr) => {
         $(#[$doc])*

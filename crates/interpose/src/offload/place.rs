@@ -20,19 +20,19 @@ use crate::state::Global;
 
 struct Known {
     name: &'static Name,
-    /// After how many unloads it was looked at.
+    /// The count of unloads when it was read.
     unloads: AtomicU32,
 }
 
 static KNOWN: PointerTable<Known> = PointerTable::new();
 static UNLOADS: AtomicU32 = AtomicU32::new(0);
 
-/// Something was unloaded: constants may be others.
+/// An object was unloaded: the constants may have changed.
 pub fn forget() {
     UNLOADS.fetch_add(1, Ordering::AcqRel);
 }
 
-/// How often something was unloaded.
+/// How often an object was unloaded.
 #[inline(always)]
 pub fn unloads() -> u32 {
     UNLOADS.load(Ordering::Acquire)
@@ -49,7 +49,8 @@ pub fn is_settled(global: &Global, address: u64) -> bool {
 /// A text is not kept beyond this, bytes.
 const MOST: usize = 1024;
 
-/// The number of the text at `address`, its record written; 0 where there is none.
+/// The number of the text at `address`, whose record is written first if necessary; 0 where there
+/// is none.
 ///
 /// # Safety
 /// `address` is 0 or a C string.
@@ -81,7 +82,7 @@ unsafe fn look(global: &Global, recorder: &Recorder, address: u64) -> u32 {
     let name = interned::intern(&String::from_utf8_lossy(bytes));
     if elf::object_at(address).is_some() {
         match KNOWN.get(address) {
-            // A text that is known keeps its number: memory does not grow when libraries are loaded again.
+            // A known text keeps its number: memory does not grow when libraries are loaded again.
             Some(known) if std::ptr::eq(known.name, name) => {
                 known.unloads.store(unloads, Ordering::Relaxed);
             }
@@ -98,10 +99,10 @@ unsafe fn look(global: &Global, recorder: &Recorder, address: u64) -> u32 {
     number
 }
 
-/// The C string at `address`, for a while.
+/// The C string at `address`.
 ///
 /// # Safety
-/// `address` is a C string that stays for as long as the answer.
+/// `address` is a C string that outlives the result.
 pub unsafe fn text<'a>(address: u64) -> &'a CStr {
     // SAFETY: as the caller promises.
     unsafe { CStr::from_ptr(address as *const libc::c_char) }

@@ -37,7 +37,7 @@ pub(super) unsafe fn around(
     unsafe { around_rarely(site, stack, host, mapped, call) }
 }
 
-/// As [`around`] where something is to be asked that it does not.
+/// The slow path of [`around`], which checks everything.
 ///
 /// # Safety
 /// As of [`around`].
@@ -104,14 +104,14 @@ unsafe fn unkept(
     status
 }
 
-/// With the kernel's number, whose record is in the trace by then.
+/// Sets the kernel's number, and writes its record first if necessary.
 #[inline(always)]
 fn named(observed: &Observed, kernel: &'static Kernel, mut mapped: Mapped) -> Mapped {
     mapped.body.kernel = kernel.named(observed.global, observed.recorder);
     mapped
 }
 
-/// A number of teams or threads that the call's own argument says: 0 and less leave it to the runtime.
+/// A number of teams or threads from the call's own argument: 0 and less leave it to the runtime.
 pub(super) fn asked(number: i32) -> [u32; 3] {
     match u32::try_from(number) {
         Ok(number) if number > 0 => [number, 1, 1],
@@ -119,8 +119,8 @@ pub(super) fn asked(number: i32) -> [u32; 3] {
     }
 }
 
-/// What the structure's shape says, three `i32`: 0 and less mean that nothing was asked, or 1 behind something. clang has -1
-/// in the first for a region without teams.
+/// The shape in the structure, three `i32`: 0 and less mean that nothing was asked for, or 1 behind
+/// a number. clang sets the first to -1 for a region without teams.
 fn shape(own: [u32; 3], argument: i32) -> [u32; 3] {
     match asked(own[0] as i32) {
         [0, ..] => asked(argument),
@@ -128,7 +128,7 @@ fn shape(own: [u32; 3], argument: i32) -> [u32; 3] {
     }
 }
 
-/// The arguments' structure at `at`, as far as its version tells how long it is.
+/// The arguments' structure at `at`, if its version is known.
 ///
 /// # Safety
 /// `at` is 0 or a `KernelArgsTy`.
@@ -141,12 +141,12 @@ unsafe fn kernel_args(at: Ptr) -> Option<Result<KernelArgs, u32>> {
     let version = unsafe { (at.0 as *const u32).read_unaligned() };
     let Some(size) = KernelArgs::size(version) else { return Some(Err(version)) };
     let size = size.min(KERNEL_ARGS);
-    // SAFETY: a structure of this version has so many bytes.
+    // SAFETY: a structure of this version has this many bytes.
     let bytes = unsafe { std::slice::from_raw_parts(at.0 as *const u8, size) };
     Some(KernelArgs::read(bytes).ok_or(version))
 }
 
-/// What `__tgt_target_kernel` is called with.
+/// The arguments of `__tgt_target_kernel`.
 ///
 /// # Safety
 /// The arguments of such a call.
@@ -179,7 +179,7 @@ unsafe fn of_kernel(
             if args.flags & FLAG_NOWAIT != 0 {
                 body.bits |= MAPPED_NOWAIT;
             }
-            // A kernel of CUDA's has one block of values there, and no mappings.
+            // A CUDA kernel has one block of values there, and no mappings.
             if args.flags & FLAG_CUDA == 0 {
                 given = Arrays {
                     count: args.count,
@@ -223,7 +223,7 @@ pub unsafe fn launch_kernel(
     };
     // SAFETY: forwarded as it came.
     let call = || unsafe { real(func, grid, block, args, shared, stream) };
-    // SAFETY: no argument of it is looked into.
+    // SAFETY: none of its arguments is read.
     unsafe { around(site, stack!(), func, mapped, call) }
 }
 

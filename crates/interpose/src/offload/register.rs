@@ -18,9 +18,9 @@ use crate::origin::Origin;
 use crate::registry;
 use crate::site::Site;
 
-/// A table of entries, or an image, that claims more than this is not looked at, bytes.
+/// The largest table of entries or image that is read, bytes.
 const MOST: u64 = 1 << 32;
-/// As many images of one descriptor are looked at.
+/// The most images of one descriptor that are read.
 const MOST_IMAGES: u32 = 4096;
 
 /// `__tgt_register_lib`.
@@ -51,10 +51,10 @@ pub unsafe fn unregister_lib(
     registry::remove_module(descriptor.0, module);
 }
 
-/// `size` bytes at `at`; none where that makes no sense.
+/// `size` bytes at `at`; none where the numbers are not plausible.
 ///
 /// # Safety
-/// So many bytes are there.
+/// `size` bytes are there.
 unsafe fn bytes<'a>(at: u64, size: u64) -> &'a [u8] {
     if at == 0 || size == 0 || size > MOST {
         return &[];
@@ -100,7 +100,7 @@ unsafe fn add(site: &'static Site, at: usize) {
     }
 }
 
-/// Keeps the image for who asked for images; answers its record.
+/// Writes the image where images are wanted; returns its record.
 fn described(image: &[u8], api: &str) -> Image {
     let address = image.as_ptr().addr();
     let owner = Code::owner_of(address);

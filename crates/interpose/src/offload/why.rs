@@ -24,7 +24,8 @@ fn devices() -> Option<i32> {
     let count = elf::next(c"omp_get_num_devices", Version::Node(c"VERS1.0"), |object| {
         object.symbol(c"__tgt_register_lib", Version::Any).is_some()
     })?;
-    // SAFETY: libomptarget's own, of this signature since OpenMP 4.0; it has been called into just before.
+    // SAFETY: libomptarget's function, with this signature since OpenMP 4.0; the library was called
+    // just before.
     let count: unsafe extern "C-unwind" fn() -> i32 = unsafe { std::mem::transmute(count) };
     // SAFETY: no preconditions.
     Some(unsafe { count() })
@@ -33,7 +34,7 @@ fn devices() -> Option<i32> {
 /// Why libomptarget did not run `kernel` on `device`.
 #[cold]
 pub fn went_to_host(device: i64, kernel: &Kernel) -> u8 {
-    // SAFETY: errno is this thread's; libomptarget's answer stands.
+    // SAFETY: errno is this thread's; libomptarget's value is restored below.
     let errno = unsafe { *libc::__errno_location() };
     let why = match devices() {
         _ if is_disabled() => FALLBACK_DISABLED,

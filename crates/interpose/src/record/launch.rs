@@ -28,7 +28,7 @@ pub struct LaunchRecord {
 }
 
 impl LaunchRecord {
-    /// A launch without a configuration: an error, which is to be seen.
+    /// A launch without a configuration: an error, which the trace should show.
     pub fn shapeless(kernel: &'static Kernel) -> Self {
         let none = Dim3 { x: 0, y: 0, z: 0 };
         LaunchRecord {

@@ -36,16 +36,16 @@ pub struct Observed {
     /// The function.
     pub site: &'static Site,
     depth: u8,
-    /// Whether anything at all is recorded now.
+    /// Whether recording is on now.
     recorded: bool,
-    /// Whether an event is to be stored in any case (else only if the call fails).
+    /// Whether an event is always stored (else only if the call fails).
     pub wanted: bool,
-    /// Whether work of the call on a GPU is to be told apart.
+    /// Whether the call's GPU work gets its link.
     linked: bool,
 }
 
-/// Leaves an outermost call, also where an exception passes through. Dropping [`Observed`] would do more,
-/// and need all of it in memory.
+/// Leaves an outermost call, also where an exception passes through. Dropping [`Observed`] would do
+/// more, and keep all of it in memory.
 pub struct Leave(*mut Thread);
 
 impl Drop for Leave {
@@ -58,13 +58,13 @@ impl Drop for Leave {
 
 /// How a launch or a region goes on.
 pub enum Entry {
-    /// As if nobody were here.
+    /// Nothing is observed.
     Through,
     /// An event is stored.
     Kept(ManuallyDrop<Observed>, Leave),
     /// An event is stored only if the launch fails.
     Unkept(ManuallyDrop<Observed>, Leave),
-    /// Something is to be asked that [`Observed::enter_quick`] does not ask.
+    /// The slow path is needed: [`Observed::enter_quick`] does not cover this case.
     Rare,
 }
 
@@ -79,14 +79,14 @@ impl Observed {
         if control & (CONTROL_OFF | CONTROL_MAIL) == CONTROL_OFF {
             return None;
         }
-        // SAFETY: it becomes a pointer, which is looked through only where no foreign code runs.
+        // SAFETY: it becomes a pointer, which is dereferenced only while no foreign code runs.
         let thread = unsafe { thread::current(global) }?;
         if thread.busy {
             recorder.lose(Lost::NotReady);
             return None;
         }
-        // A nested call, and nested calls are not wanted. This is the common case under a shared runtime:
-        // each of its launches also comes to the driver's hooks.
+        // A nested call where nested calls are not wanted. That is common under a shared runtime:
+        // each of its launches also enters the driver's hooks.
         if thread.is_inside(stack) && !global.nested {
             return None;
         }
@@ -100,11 +100,11 @@ impl Observed {
         }
         let recorded = thread.recorded;
         let wanted = recorded && global.classes & site.class.bit() != 0;
-        // The outermost call is the one that the work belongs to.
+        // GPU work belongs to the outermost call.
         let works = global.gpu_time && depth == 0 && site.puts_work;
         let linked = works && wanted;
         if works {
-            // A longjmp left the call before.
+            // A longjmp left the previous call.
             gputime::end(thread);
             if thread.pair != 0 {
                 gputime::after(global, thread, -1);
@@ -113,9 +113,9 @@ impl Observed {
         Some(Observed { global, recorder, thread, site, depth, recorded, wanted, linked })
     }
 
-    /// Enters the hook of a launch or a region (`class`, that of `site`) whose frame is at `stack`, by the way that nearly
-    /// all go: no window, no GPU times, no call around it, and a thread that was here before. What is asked on any
-    /// other way is known here, and falls away where it is inlined.
+    /// Enters the hook of a launch or a region (`class`, that of `site`) whose frame is at `stack`,
+    /// on the fast path of nearly all calls: no window, no GPU times, no enclosing call, and a
+    /// known thread. These conditions are constants here, so that inlining removes their checks.
     #[inline(always)]
     pub fn enter_quick(site: &'static Site, class: Class, stack: usize) -> Entry {
         let Some(global) = life::current() else { return Entry::Rare };
@@ -126,7 +126,7 @@ impl Observed {
             let off = control & (CONTROL_OFF | CONTROL_MAIL) == CONTROL_OFF;
             return if off { Entry::Through } else { Entry::Rare };
         }
-        // SAFETY: it becomes a pointer, which is looked through only where no foreign code runs.
+        // SAFETY: it becomes a pointer, which is dereferenced only while no foreign code runs.
         let Some(thread) = (unsafe { thread::current_if_any() }) else { return Entry::Rare };
         let known = std::ptr::eq(thread.global, global);
         if !known || thread.busy || thread.depth != 0 || global.gpu_time {
@@ -158,8 +158,8 @@ impl Observed {
     /// The calling thread's state.
     ///
     /// # Safety
-    /// As of [`thread::current_if_any`].
-    #[allow(clippy::mut_from_ref)] // It is the thread's, not part of `self`.
+    /// As for [`thread::current_if_any`].
+    #[allow(clippy::mut_from_ref)] // the state is the thread's, not part of `self`
     #[inline(always)]
     unsafe fn thread(&self) -> &mut Thread {
         // SAFETY: this thread's own state, which lives as long as the thread; the only reference, as the caller promises.
@@ -171,13 +171,13 @@ impl Observed {
         self.depth == 0
     }
 
-    /// Now; where no event is to be stored nobody asks, and the counter takes 10 ns.
+    /// Now; 0 where no event will be stored, since reading the counter takes 10 ns.
     #[inline(always)]
     fn begin(&self) -> u64 {
         if self.wanted { self.recorder.ticks() } else { 0 }
     }
 
-    /// The event's head, its function's record written.
+    /// The event's head; writes its function's record first if necessary.
     #[inline(always)]
     fn head(&self, begin: u64) -> EventHead {
         let id = self.site.id;
@@ -186,13 +186,13 @@ impl Observed {
         EventHead { api: id, depth: self.depth, flags, begin, ..EventHead::default() }
     }
 
-    /// What a link takes of an event's slots.
+    /// Bytes of a link in an event's slots.
     #[inline(always)]
     fn link_bytes(&self) -> usize {
         if self.linked { size_of::<u64>() } else { 0 }
     }
 
-    /// Stores the link at the end of the event, and has the call's work carry it from here on.
+    /// Stores the link at the end of the event, and gives it to the call's work from here on.
     ///
     /// # Safety
     /// `count` slots were reserved, and the last eight bytes of them are free where the call is linked.
@@ -201,7 +201,7 @@ impl Observed {
         if self.linked {
             // SAFETY: as the caller promises.
             unsafe { slots.at::<u64>(count * SLOT - size_of::<u64>()).write(link) };
-            // SAFETY: what that calls is CUPTI's, which does not come to our hooks.
+            // SAFETY: that calls only CUPTI, which does not enter our hooks.
             gputime::begin(unsafe { self.thread() }, link);
         }
     }
@@ -252,8 +252,8 @@ impl Observed {
         Stored { slots: if self.wanted { store(begin) } else { None } }
     }
 
-    /// Stores an event of `bytes` bytes that began at `begin`, of which `fill` stores those behind the head; `kernel`
-    /// is the number of the one that it is about.
+    /// Stores an event of `bytes` bytes that began at `begin`, of which `fill` stores those behind
+    /// the head; `kernel` is the number of its kernel.
     #[inline(always)]
     pub fn store_bytes(
         &self,
@@ -279,7 +279,7 @@ impl Observed {
         Some(slots)
     }
 
-    /// A call that nobody wanted came back with `status`: where it failed, `late` stores it.
+    /// A call that is not recorded returned `status`: where it failed, `late` stores it.
     #[inline(always)]
     pub fn finish_late(&self, status: i32, late: impl FnOnce(u64) -> Option<Slots>) {
         self.finish(Stored { slots: None }, status, late);
@@ -288,11 +288,11 @@ impl Observed {
     /// Stores a launch.
     ///
     /// # Safety
-    /// Its arguments are what CUDA is about to be given for its kernel: as many as that has parameters, or null.
+    /// Its arguments are what CUDA is about to get: one for each parameter of the kernel, or null.
     #[inline(always)]
     pub unsafe fn launch(&self, launch: &LaunchRecord) -> Stored {
         if self.linked {
-            // SAFETY: what is called while it is held is the driver's own or CUPTI's, which call no hook of ours.
+            // SAFETY: while the reference is held, only the driver and CUPTI run, which do not enter our hooks.
             gputime::before(self.global, unsafe { self.thread() }, self.site, launch);
         }
         let begin = self.begin();
@@ -352,7 +352,7 @@ impl Observed {
                             continue;
                         }
                         let to = slots.at::<u8>(LAUNCH_ARGS + offset);
-                        // The common sizes as single moves.
+                        // Common sizes are single moves.
                         match size {
                             8 => to
                                 .cast::<u64>()
@@ -375,8 +375,8 @@ impl Observed {
         Some(slots)
     }
 
-    /// The call came back with `status`: stores that. Where the event was not wanted but the call
-    /// failed, `late` stores it now.
+    /// The call returned `status`: stores it. Where the event was not wanted but the call failed,
+    /// `late` stores it now.
     #[inline(always)]
     pub fn finish(&self, stored: Stored, status: i32, late: impl FnOnce(u64) -> Option<Slots>) {
         match stored.slots {
@@ -391,7 +391,7 @@ impl Observed {
         }
     }
 
-    /// Begin and end are the moment at which it came back: nobody looked at the clock before.
+    /// Begin and end are the time of the return: the clock was not read before.
     #[cold]
     fn fail_late(&self, status: i32, late: impl FnOnce(u64) -> Option<Slots>) {
         let now = self.recorder.ticks();
@@ -401,7 +401,7 @@ impl Observed {
         }
     }
 
-    /// A launch that nobody wanted came back with `status`.
+    /// A launch that is not recorded returned `status`.
     ///
     /// # Safety
     /// Its arguments are still what they were, as [`Observed::launch`] wants them.
@@ -413,7 +413,7 @@ impl Observed {
         }
     }
 
-    /// As [`Observed::finish`] for what is wanted, and not told apart on the GPU.
+    /// As [`Observed::finish`] for an event that is wanted and has no GPU times.
     #[inline(always)]
     pub fn finish_kept(&self, stored: Stored, status: i32) {
         if let Some(slots) = stored.slots {
@@ -431,7 +431,7 @@ impl Observed {
         // SAFETY: as the caller promises.
         self.finish(stored, status, |begin| unsafe { self.store_launch(begin, launch) });
         if self.linked {
-            // SAFETY: what is called while it is held is the driver's own or CUPTI's, which call no hook of ours.
+            // SAFETY: while the reference is held, only the driver and CUPTI run, which do not enter our hooks.
             gputime::after(self.global, unsafe { self.thread() }, status);
         }
     }
@@ -458,7 +458,7 @@ impl Observed {
                     unsafe { slots.at::<u64>(CALL_WORDS + i * 8).write(*value) };
                 }
             }
-            // SAFETY: `outs` stands at byte 36, see `CallBody`.
+            // SAFETY: `outs` is at byte 36, see `CallBody`.
             unsafe { slots.at::<u16>(36).write(mask) };
         }
         // SAFETY: as the caller promises.
@@ -466,8 +466,8 @@ impl Observed {
     }
 }
 
-/// Whether a status tells of something that a user wants to hear of even in a class that is not
-/// recorded: "not yet" is an answer, and "deinitialized" is what libraries hear as the process ends.
+/// Whether a status is a failure that is shown even in a class that is not recorded: "not ready" is
+/// a normal result, and libraries get "deinitialized" as the process ends.
 fn is_failure(status: i32) -> bool {
     !matches!(status, 0 | cushim_abi::types::NOT_READY | cushim_abi::types::DEINITIALIZED)
 }
@@ -476,7 +476,7 @@ impl Drop for Observed {
     #[inline(always)]
     fn drop(&mut self) {
         let depth = self.depth;
-        // SAFETY: what is called while it is held is the driver's own or CUPTI's, which call no hook of ours.
+        // SAFETY: while the reference is held, only the driver and CUPTI run, which do not enter our hooks.
         let thread = unsafe { self.thread() };
         thread.leave(depth);
         if self.linked {

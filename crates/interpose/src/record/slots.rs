@@ -20,9 +20,10 @@ pub fn new_name() -> u32 {
     NAMES.fetch_add(1, Ordering::Relaxed) + 1
 }
 
-/// Slots for an event of the calling thread that is no call; `None` where it is lost, which is counted.
+/// Slots for an event of the calling thread that is no call; `None` where it is lost; the loss is
+/// counted.
 pub fn reserve_here(global: &'static Global, recorder: &Recorder, count: usize) -> Option<Slots> {
-    // SAFETY: what is called until the end of this function is the recorder's.
+    // SAFETY: until the end of this function, only the recorder is called.
     let thread = match unsafe { thread::current(global) } {
         Some(thread) if !thread.busy => thread,
         _ => {
@@ -77,7 +78,7 @@ pub fn reserve(
     slots
 }
 
-/// The thread could have no buffer when it began: perhaps it can now.
+/// The thread got no buffer when it began: perhaps it gets one now.
 #[cold]
 fn reserve_anew(thread: &mut Thread, recorder: &Recorder, count: usize) -> Option<Slots> {
     thread.buffer = recorder.attach(thread::id());

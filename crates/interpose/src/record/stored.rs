@@ -2,7 +2,7 @@
 
 use cushim_trace::recorder::Slots;
 
-/// What is left of an event after it was stored.
+/// A stored event, until its call returns.
 #[derive(Clone, Copy)]
 pub struct Stored {
     pub(super) slots: Option<Slots>,

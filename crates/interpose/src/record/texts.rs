@@ -17,7 +17,7 @@ pub struct Texts {
 }
 
 impl Texts {
-    /// Those of a call of `site`: classes with text arguments are never on the way of a launch.
+    /// The texts of a call of `site`. Launches have no text arguments.
     ///
     /// # Safety
     /// The words are the arguments of such a call that is under way, and its strings outlive the result.
@@ -50,7 +50,7 @@ impl Texts {
         self.found.iter().take(self.count)
     }
 
-    /// What they take of an event.
+    /// The bytes that they take in an event.
     pub fn bytes(&self) -> usize {
         self.each().map(|(_, text)| 4 + text.len().next_multiple_of(4)).sum()
     }

@@ -8,18 +8,18 @@ use cushim_abi::types::*;
 
 static ENABLED: AtomicBool = AtomicBool::new(false);
 
-/// Rules or tools are about launches.
+/// Turns on checks of launches, for rules or tools.
 pub fn enable() {
     ENABLED.store(true, Ordering::Release);
 }
 
-/// Whether launches are asked about at all.
+/// Whether launches are checked at all.
 #[inline(always)]
 pub fn enabled() -> bool {
     ENABLED.load(Ordering::Relaxed)
 }
 
-/// A launch as it is to happen.
+/// A launch as it will happen.
 #[derive(Clone, Copy)]
 pub struct AskedLaunch {
     /// What is launched.
@@ -34,6 +34,6 @@ pub struct AskedLaunch {
     pub stream: usize,
     /// The array of argument pointers, or null.
     pub params: Ptr,
-    /// The driver's other way to hand over arguments, or null.
+    /// The driver's other way to pass arguments, or null.
     pub extra: Ptr,
 }

@@ -31,17 +31,18 @@ pub struct Binding {
     ours: Holder,
     /// The only context that it is in; 0 where it is in all.
     context: usize,
-    /// Contexts in which the table is filled, and when that was seen. The lock is held over calls of CUDA's: nothing that
-    /// these may call takes it.
+    /// Contexts in which the table is filled, and when that was checked. The lock is held over CUDA
+    /// calls: nothing that these may call takes it.
     filled: Mutex<Vec<(usize, u64)>>,
-    /// What was said last: the same is not said at each launch.
+    /// The last message, so that it is not repeated at each launch.
     said: Mutex<String>,
 }
 
-/// What threads remember of an earlier time is void: a module or a context is gone.
+/// Counts modules and contexts that are gone: what threads remember of an earlier time is invalid.
 static TIME: AtomicU64 = AtomicU64::new(0);
 
-/// What a thread remembers: a binding and a stream for which it asked, the runtime's device, and when.
+/// What a thread remembers: the binding and stream that it checked, the runtime's device, and the
+/// time.
 type Remembered = (usize, usize, i32, u64);
 const NOTHING: Remembered = (0, 0, 0, 0);
 
@@ -59,7 +60,7 @@ pub fn switched() {
     READY.set([NOTHING; 4]);
 }
 
-/// A context or a module may be gone: what was filled is looked at again.
+/// A context or a module may be gone: tables are checked again.
 pub fn gone() {
     TIME.fetch_add(1, Ordering::AcqRel);
 }
@@ -74,7 +75,8 @@ pub fn refused(site: &Site, gone: bool) -> i32 {
 }
 
 impl Binding {
-    /// Of a replacement that was loaded beside `module` and is held by `ours`. Launches are asked about from now on.
+    /// For a replacement that was loaded beside `module` and is held by `ours`. Launches are
+    /// checked from now on.
     pub fn new(module: &'static Module, image: &'static Variant, ours: Holder) -> &'static Binding {
         let (filled, said) = (Mutex::default(), Mutex::default());
         let context = match ours {
@@ -85,11 +87,11 @@ impl Binding {
         Box::leak(Box::new(Binding { module, image, ours, context, filled, said }))
     }
 
-    /// Whether kernels of the replacement can be launched into `stream`, and nodes for it be made; makes it so, at the first time
-    /// in each context.
+    /// Makes kernels of the replacement ready to launch into `stream`, and for nodes: fills the
+    /// table at the first use in each context.
     ///
     /// # Errors
-    /// The status that the launch is to answer. It is said why.
+    /// The status that the launch must return. A message says why.
     #[inline]
     pub fn ready(&'static self, site: &'static Site, stream: usize) -> Result<(), i32> {
         let device = match site.node {
@@ -148,7 +150,7 @@ impl Binding {
     /// The addresses of the bound variables in the current context, in the table's order, and their bytes.
     ///
     /// # Errors
-    /// Which is not known, and why.
+    /// Which variable is not known, and why.
     pub fn addresses(&self) -> Result<Vec<(u64, u64)>, String> {
         if !self.module.is_alive() {
             return Err("the program's module is unloaded".to_owned());
@@ -173,7 +175,7 @@ impl Binding {
         &self.image.bound
     }
 
-    /// The names of the bound variables that kernels can write, by their place in the table.
+    /// The names of the bound variables that kernels can write, with their index in the table.
     pub fn written(&self) -> impl Iterator<Item = (usize, &'static str)> {
         let image = self.image;
         let bound = image.bound.iter().enumerate();
@@ -203,8 +205,8 @@ impl Binding {
         }
         let mut before = vec![0; table.len()];
         stream.read(&mut before, at)?;
-        // A table that holds all of it already was filled here before, and so was what follows: kernels may have
-        // changed that since.
+        // A table that already holds all addresses was filled here before, and so were the
+        // variables below, which kernels may have changed since.
         if before != table {
             for fixup in &self.image.fixups {
                 let address = found.get(fixup.bound).map_or(0, |(address, _)| *address);
@@ -221,8 +223,8 @@ impl Binding {
     }
 }
 
-/// Whether the runtime may choose another device without a call of the driver's that is seen: CUDA 11 does so at
-/// its next call, and our own runtime is above the driver's hooks.
+/// Whether the runtime may choose another device without a driver call that is seen: CUDA 11 does
+/// so at its next call, and our own runtime does not go through the driver's hooks.
 fn asks_device(node: &std::ffi::CStr) -> bool {
     static OWN: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
     cushim_abi::runtime_major(node.to_bytes()) == Some(11)

@@ -20,21 +20,21 @@ use crate::site::Site;
 
 /// Differing launches that are shown one by one; the rest is counted.
 const SHOWN: u64 = 10;
-/// Bytes that may be saved for one launch. They are held three times for a moment.
+/// The most bytes that are saved for one launch. Three copies exist for a moment.
 const MOST: u64 = 8 << 30;
 
 /// An allocation that a launch may change.
 struct Buffer {
     base: u64,
-    /// The parameters that point into it: which, and where to.
+    /// The parameters that point into it: number and address.
     pointers: Vec<(usize, u64)>,
-    /// The variable of the program's that it is, which both kernels use.
+    /// The program's variable in it, if it is one that both kernels use.
     variable: Option<&'static str>,
     before: Vec<u8>,
 }
 
-/// Launches what the program asked for and `other`, and compares. Answers what the launch whose results the
-/// program keeps answered.
+/// Launches what the program asked for and `other`, and compares. Returns the status of the launch
+/// whose results the program keeps.
 pub fn run(
     site: &'static Site,
     planned: &'static Planned,
@@ -97,7 +97,7 @@ pub fn run(
     kept
 }
 
-/// Finds and saves what the launch may change.
+/// Finds and saves the buffers that the launch may change.
 fn prepare(
     launch: &AskedLaunch,
     stream: usize,
@@ -116,7 +116,7 @@ fn prepare(
         let bytes = block.get(at..at + param.size as usize).unwrap_or_default();
         for word in bytes.chunks_exact(8) {
             let address = word.iter().rev().fold(0u64, |word, b| (word << 8) | u64::from(*b));
-            // Small numbers are no addresses: the driver is not asked.
+            // Small numbers cannot be addresses: the driver is not asked.
             let Some((base, size)) =
                 (address > 0xffff).then(|| device::range(address).ok()).flatten()
             else {

@@ -24,12 +24,12 @@ use crate::registry::{self, Module};
 use crate::site::Site;
 use crate::tools;
 
-/// What was loaded for a program's module or library, by that and the image.
+/// What was loaded for a program's module or library, by its handle and the image.
 static LOADED: Mutex<Option<HashMap<(usize, usize), Loaded>>> = Mutex::new(None);
 
 /// A replacement that was loaded.
 struct Loaded {
-    /// What it became.
+    /// The handle of what was loaded.
     handle: usize,
     /// The real function that unloads it; 0 where there is none.
     unload: usize,
@@ -55,7 +55,7 @@ pub unsafe fn image(site: &Site, image: Ptr, kind: Kind) -> Ptr {
     }
 }
 
-/// What a rule or a tool puts in the place of an image, whole.
+/// The image with which a rule or a tool replaces a whole image.
 fn instead(site: &Site, code: &Code) -> Option<&'static Replacement> {
     match plan()?.whole(code) {
         Some((planned, replacement)) => {
@@ -70,8 +70,9 @@ fn instead(site: &Site, code: &Code) -> Option<&'static Replacement> {
     }
 }
 
-/// The image to load in the place of the file that the program names, and the real function that loads it
-/// from memory: that beside `site`, of the same arguments. A file that cannot be read is CUDA's to refuse.
+/// The image to load instead of the file that the program names, and the real function that loads
+/// it from memory: the one beside `site`, with the same arguments. CUDA refuses a file that cannot
+/// be read.
 ///
 /// # Safety
 /// `file` is what the program passed.
@@ -105,7 +106,8 @@ fn beside(site: &'static Site, name: &CStr) -> Option<*mut ()> {
     Some(found.real()).filter(|real| !real.is_null())
 }
 
-/// The program asked `owner` for the kernel `mangled` and was given `handle`: the handle that it gets.
+/// The program asked `owner` for the kernel `mangled`, and CUDA returned `handle`: returns the
+/// handle that the program gets.
 pub fn kernel(site: &'static Site, owner: usize, mangled: &CStr, handle: Func) -> Func {
     let Some(plan) = plan() else { return handle };
     let (Some(module), Ok(name)) = (registry::module(owner), mangled.to_str()) else {
@@ -147,7 +149,7 @@ fn load(
     chosen: &Chosen,
 ) -> Option<(usize, Option<&'static Binding>)> {
     let replacement = chosen.image;
-    // `cudaLibraryGetKernel` has its loader beside it; so have the two ways of the driver.
+    // `cudaLibraryGetKernel` has its loader beside it; so have the driver's two functions.
     let (kind, unload) = match site.name.to_bytes() {
         b"cuModuleGetFunction" => (Kind::Module, c"cuModuleUnload"),
         b"cuLibraryGetKernel" => (Kind::Library, c"cuLibraryUnload"),
@@ -219,7 +221,7 @@ fn load(
     Some((func.0, binding))
 }
 
-/// The program has unloaded `owner`: what was loaded for it goes, too.
+/// The program has unloaded `owner`: unloads what was loaded for it.
 pub fn unload(owner: usize) {
     if plan().is_none() {
         return;
@@ -228,7 +230,7 @@ pub fn unload(owner: usize) {
         let module = registry::module(handle);
         if unload != 0 {
             type Unload = unsafe extern "C-unwind" fn(ModuleHandle) -> i32;
-            // SAFETY: the function that unloads what its neighbour loaded, for a handle of that, once.
+            // SAFETY: the unload function for the function that loaded this handle; called once.
             unsafe { std::mem::transmute::<usize, Unload>(unload)(ModuleHandle(handle)) };
         }
         registry::remove_module(handle, module);
@@ -249,7 +251,7 @@ pub fn context_gone(context: usize) {
     }
 }
 
-/// The program was given `owner` anew: what was known of an earlier bearer of the handle is none of its.
+/// The program was given `owner` anew: forgets what was known of an earlier owner with this handle.
 pub fn fresh(owner: usize) {
     if plan().is_some() {
         take(|of, _| of == owner);

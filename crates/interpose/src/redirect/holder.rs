@@ -36,7 +36,7 @@ pub struct Registered {
 type Variables = HashMap<(usize, String), Registered>;
 static VARIABLES: Mutex<Option<Variables>> = Mutex::new(None);
 
-/// Who has a module.
+/// What holds a module.
 #[derive(Clone, Copy)]
 pub enum Holder {
     /// The runtime, by the handle of a fat binary.
@@ -49,7 +49,7 @@ pub enum Holder {
     RuntimeLibrary(usize, &'static CStr),
 }
 
-/// The runtime was told of a variable of the fat binary `handle`.
+/// A variable of the fat binary `handle` was registered with the runtime.
 pub fn register(handle: usize, name: &CStr, variable: Registered) {
     let mut variables = VARIABLES.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     let key = (handle, name.to_string_lossy().into_owned());
@@ -69,13 +69,13 @@ fn registered(handle: usize, name: &str) -> Option<Registered> {
     variables.as_ref()?.get(&(handle, name.to_owned())).copied()
 }
 
-/// Whether the runtime was told of this variable.
+/// Whether this variable was registered with the runtime.
 pub fn is_registered(handle: usize, name: &str) -> bool {
     registered(handle, name).is_some()
 }
 
 impl Holder {
-    /// Who has a module of the program's.
+    /// What holds a module of the program's.
     pub fn of(module: &Module) -> Holder {
         let handle = module.handle;
         match (module.origin(), module.node()) {
@@ -116,7 +116,7 @@ fn function(name: &CStr, node: Option<&'static CStr>) -> Option<usize> {
     }
 }
 
-/// By the functions `(address, bytes, owner, name)`.
+/// By functions of the form `(address, bytes, owner, name)`.
 fn ask(
     by: &CStr,
     node: Option<&'static CStr>,
@@ -145,8 +145,8 @@ fn of_runtime(handle: usize, name: &str) -> Result<(u64, u64), String> {
     if known.managed {
         let init = function(c"__cudaInitModule", Some(known.node));
         let init = init.ok_or("the runtime has no __cudaInitModule")?;
-        // SAFETY: the runtime's function, for a handle that it gave out; it puts the address where the
-        // program keeps it, which is a variable of the program's.
+        // SAFETY: the runtime's function, for a handle that it gave out; it stores the address in
+        // the program's variable for it.
         let address = hidden(|| unsafe {
             std::mem::transmute::<usize, Fn1<libc::c_char>>(init)(Ptr(handle));
             (known.host as *const u64).read_unaligned()
@@ -180,14 +180,14 @@ fn of_runtime(handle: usize, name: &str) -> Result<(u64, u64), String> {
 /// `cudaGetDevice` of each major, once found; 0 before.
 static GET_DEVICE: [AtomicUsize; 3] = [const { AtomicUsize::new(0) }; 3];
 
-/// Functions of a runtime may be gone.
+/// A runtime may have been unloaded: forgets its functions.
 pub fn forget_runtime() {
     for known in &GET_DEVICE {
         known.store(0, Ordering::Release);
     }
 }
 
-/// The runtime's device on this thread. Looks nothing up after the first time.
+/// The runtime's device on this thread. Looks the function up only once.
 pub fn runtime_device(node: &'static CStr) -> i32 {
     type Get = unsafe extern "C-unwind" fn(*mut i32) -> i32;
     let [eleven, twelve, thirteen] = &GET_DEVICE;
@@ -208,7 +208,8 @@ pub fn runtime_device(node: &'static CStr) -> i32 {
     device
 }
 
-/// Has the runtime fail with "invalid device symbol", so that the thread's last error says so, too; the status.
+/// Has the runtime fail with "invalid device symbol", so that this is also the thread's last error;
+/// returns the status.
 pub fn fail(site: &Site) -> i32 {
     const NO_SYMBOL: i32 = 13;
     static NOTHING: u64 = 0;
@@ -222,11 +223,11 @@ pub fn fail(site: &Site) -> i32 {
     if status == 0 { NO_SYMBOL } else { status }
 }
 
-/// Runs `work` so that what CUDA calls inside is not recorded: the program did not ask for it.
+/// Runs `work` without recording CUDA calls inside: they are not the program's.
 pub fn hidden<R>(work: impl FnOnce() -> R) -> R {
     let here = 0u8;
     let stack = (&raw const here).addr();
-    // SAFETY: it is let go of before the work begins.
+    // SAFETY: the reference is dropped before the work begins.
     let thread = life::global().and_then(|global| unsafe { thread::current(global) });
     let Some(thread) = thread else { return work() };
     let outermost = !thread.is_inside(stack);

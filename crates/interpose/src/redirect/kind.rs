@@ -2,7 +2,8 @@
 //!
 //! Must not know: what becomes of an image.
 
-/// How a module comes into being: what its image must look like, and who loads and looks up.
+/// How a module is loaded: decides the form of its image, and the functions that load it and look
+/// up kernels.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// `cuModule*`: in the current context.

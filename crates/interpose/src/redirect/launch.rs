@@ -27,9 +27,10 @@ static DECISIONS: PointerTable<Decisions> = PointerTable::new();
 struct Decisions {
     /// Launches so far; shared by all addresses of a kernel.
     count: &'static AtomicU64,
-    /// The module that the kernel is in: what was decided goes with it, and the address may come again.
+    /// The module that the kernel is in: the decisions end with it, as the address may be reused.
     module: &'static Module,
-    /// The context that the address belongs to, where it is a function of one; 0 where it is in all.
+    /// The context of the address, where it is a function of one context; 0 where it is valid in
+    /// all.
     context: usize,
     list: Vec<Decision>,
 }
@@ -39,7 +40,7 @@ struct Decision {
     planned: &'static Planned,
     /// What is launched instead, by the same call.
     other: Option<usize>,
-    /// What that, or the address itself, needs before it can be launched.
+    /// What must be bound before that, or the address itself, can be launched.
     binding: Option<&'static Binding>,
 }
 
@@ -52,23 +53,23 @@ impl PartialEq for Decision {
     }
 }
 
-/// What is to become of a launch.
+/// What happens to a launch.
 enum Verdict {
     Happens(AskedLaunch),
     LeftOut,
-    /// This address is launched, too, and the results are compared.
+    /// This address is launched too, and the results are compared.
     Compared(&'static Planned, usize, Option<&'static Binding>),
-    /// It cannot happen: the status.
+    /// It cannot happen: the status to return.
     Refused(i32),
 }
 
 std::thread_local! {
-    /// The frame of the launch that this thread is in, as it is asked about.
+    /// The frame of the launch that this thread is in, while it is checked.
     static WITHIN: Cell<usize> = const { Cell::new(0) };
 }
 
-/// A rule speaks of launches of `address`, a kernel of `module`; `other` is what it launches instead, if that
-/// is what it does. What is known already is not decided again: programs ask for a kernel many times.
+/// A rule matches launches of `address`, a kernel of `module`; `other` is what it launches instead,
+/// if anything. Known addresses are skipped: programs ask for a kernel many times.
 pub(super) fn decide(
     address: usize,
     module: &'static Module,
@@ -93,7 +94,7 @@ pub(super) fn decide(
     set(address, Decisions { count, module, context, list });
 }
 
-/// What was decided about an address, while its kernel is there.
+/// The decisions about an address, while its kernel is loaded.
 fn decisions(address: usize) -> Option<&'static Decisions> {
     DECISIONS.get(address).filter(|decisions| decisions.module.is_alive())
 }
@@ -104,8 +105,8 @@ fn set(address: usize, decisions: Decisions) {
     });
 }
 
-/// `handle` launches what `address` does, in all contexts or, if it is a function of one, in the current one;
-/// `translate` gives the handle of what is launched instead.
+/// `handle` launches the same as `address`, in all contexts or, if it is a function of one, in the
+/// current one; `translate` returns the handle of what is launched instead.
 pub fn alias(
     handle: usize,
     address: usize,
@@ -129,8 +130,8 @@ pub fn alias(
     set(handle, Decisions { count: of.count, module: of.module, context, list: list.collect() });
 }
 
-/// While it is there, what CUDA calls inside is not asked about. Put back also where an exception passes
-/// through; a frame that a longjmp left is below the next.
+/// While this exists, CUDA's own calls inside are not checked. It is also dropped where an
+/// exception passes through; a frame that a longjmp left is below the next.
 pub struct Outermost(());
 
 impl Drop for Outermost {
@@ -139,8 +140,8 @@ impl Drop for Outermost {
     }
 }
 
-/// Unless this is inside another call that is asked about, or one of CUDA's (libomptarget calls CUDA as a program does);
-/// `stack` is an address in the caller's frame.
+/// `None` inside another call that is checked, or inside CUDA (libomptarget calls CUDA as a program
+/// does); `stack` is an address in the caller's frame.
 pub fn outermost(stack: usize) -> Option<Outermost> {
     let within = WITHIN.get() > stack
         // SAFETY: it is looked at, and let go of.
@@ -152,8 +153,8 @@ pub fn outermost(stack: usize) -> Option<Outermost> {
     Some(Outermost(()))
 }
 
-/// A launch, where launches are asked about. `stack` is an address in the caller's frame: a launch that CUDA
-/// makes inside another one is not asked about again. `call` launches, and answers the status.
+/// A launch, where launches are checked. `stack` is an address in the caller's frame: a launch that
+/// CUDA makes inside another one is not checked again. `call` launches and returns the status.
 #[cold]
 pub fn around(
     site: &'static Site,
@@ -172,8 +173,8 @@ pub fn around(
     }
 }
 
-/// Whether what `func` launches may be launched into `stream` as it is: a list of launches, or one of which not all is
-/// seen.
+/// Checks a launch of `func` into `stream` that cannot be changed: one of a list, or one that is
+/// not fully seen.
 ///
 /// # Errors
 /// The status that the call is to answer.
@@ -184,10 +185,11 @@ pub fn ready(site: &'static Site, func: Func, stream: usize) -> Result<(), i32> 
     bindings.into_iter().try_for_each(|binding| binding.ready(site, stream))
 }
 
-/// What was decided about an address.
+/// The decisions about an address.
 ///
 /// # Errors
-/// The status for a replacement whose module of the program's is gone, and with it the variables that it uses.
+/// The status for a replacement whose module in the program is gone, with the variables that it
+/// uses.
 fn known(site: &'static Site, func: Func) -> Result<Option<&'static Decisions>, i32> {
     let Some(decisions) = DECISIONS.get(func.0) else { return Ok(None) };
     if decisions.module.is_alive() {
@@ -220,7 +222,7 @@ fn decided(site: &'static Site, launch: AskedLaunch) -> Verdict {
             && let Err(status) = binding.ready(site, launch.stream)
         {
             match other {
-                // The program's own is there, too.
+                // The program's own kernel is there too.
                 Some(_) => {
                     planned
                         .refuse_once(format_args!("{} is launched unchanged", name(launch.func)));
@@ -244,11 +246,11 @@ fn decided(site: &'static Site, launch: AskedLaunch) -> Verdict {
     Verdict::Happens(launch)
 }
 
-/// The kernel of a graph's node that the program makes itself or gives other parameters, as the rules want
-/// it; `None` where it stays as it is. It is going to run in `place`.
+/// The kernel of a graph node that the program adds or changes, as the rules change it; `None`
+/// where it stays as it is. It will run in `place`.
 ///
 /// # Errors
-/// The status that the call is to answer, where what the node would launch cannot be launched.
+/// The status that the call must return, where the node's replacement cannot be launched.
 pub fn node(
     site: &'static Site,
     launch: AskedLaunch,
@@ -308,7 +310,7 @@ pub fn node(
     Ok(None)
 }
 
-/// The symbol of what is launched, for a message.
+/// The symbol of the launched kernel, for a message.
 fn name(func: Func) -> &'static str {
     registry::find(func.0).map_or("a kernel", |kernel| kernel.name)
 }

@@ -19,7 +19,7 @@ const NAME: &str = "cushim_nothing";
 
 static MADE: Mutex<Option<HashMap<String, &'static Replacement>>> = Mutex::new(None);
 
-/// What does nothing with the parameters of `func`, for the face of `site`.
+/// A kernel with the parameters of `func` that does nothing, for the face of `site`.
 ///
 /// # Errors
 /// Why there is none.
@@ -47,7 +47,7 @@ fn ptx(layout: &Layout) -> Option<String> {
         format!(".version 6.0\n.target sm_50\n.address_size 64\n.visible .entry {NAME}(");
     let mut end = 0;
     for (i, param) in layout.params.iter().enumerate() {
-        // Where a parameter lies is said by its alignment only.
+        // PTX places a parameter by its alignment only.
         let fits = |align: &u32| u32::next_multiple_of(end, *align) == param.offset;
         let align = [1, 2, 4, 8, 16, 32, 64, 128].into_iter().find(fits)?;
         let comma = if i == 0 { "" } else { ", " };

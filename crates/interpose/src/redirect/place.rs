@@ -4,17 +4,17 @@
 
 use crate::device;
 
-/// By what the context of a launch is known.
+/// What identifies the context of a launch.
 #[derive(Clone, Copy)]
 pub enum Place {
-    /// It is the current one.
+    /// The current one.
     Current,
-    /// It is that of a stream.
+    /// The stream's.
     Stream(usize),
-    /// By itself: a node of a graph names it.
+    /// A context that a graph node names.
     Context(usize),
-    /// An execution context of the runtime's, by which a node of a graph says where it runs: what of a program's
-    /// variables is there cannot be asked.
+    /// An execution context of the runtime, named by a graph node: the addresses of variables in it
+    /// cannot be queried.
     Execution,
 }
 
@@ -41,7 +41,7 @@ impl Place {
     }
 }
 
-/// The context of a stream, if it is no default one.
+/// The context of a stream, unless it is a default stream.
 fn of_stream(stream: usize) -> Option<usize> {
     /// Handles from here on are streams; below are the default ones of the current context.
     const FIRST: usize = 3;

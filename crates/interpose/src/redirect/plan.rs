@@ -30,7 +30,7 @@ pub struct Plan {
     rules: Vec<Planned>,
 }
 
-/// A rule, and what became of it.
+/// A rule, and its use in this process.
 pub struct Planned {
     pub(super) rule: Rule,
     replacement: Option<Result<Replacement, Unusable>>,
@@ -38,11 +38,11 @@ pub struct Planned {
     pub(super) matched: AtomicU32,
     failed: AtomicU32,
     pub(super) compared: Mutex<Summary>,
-    /// Whether it was said why it does not apply to launches or nodes that it speaks of.
+    /// Whether a message has said why it does not apply to launches or nodes that it matches.
     told: AtomicBool,
 }
 
-/// What takes a kernel's place.
+/// What replaces a kernel.
 pub(super) struct Chosen {
     pub(super) image: &'static Replacement,
     pub(super) kernel: String,
@@ -57,7 +57,7 @@ const SOME: u8 = 2;
 static STATE: AtomicU8 = AtomicU8::new(UNKNOWN);
 static PLAN: OnceLock<Plan> = OnceLock::new();
 
-/// The plan, if this process has rules. Read on first use; one byte is looked at after that.
+/// The plan, if this process has rules. Read on first use; later calls check one byte.
 #[inline(always)]
 pub fn plan() -> Option<&'static Plan> {
     match STATE.load(Ordering::Acquire) {
@@ -69,13 +69,13 @@ pub fn plan() -> Option<&'static Plan> {
 
 #[cold]
 fn read() -> Option<&'static Plan> {
-    // Another thread may be reading: `get_or_init` waits for it. What is read are files, no CUDA call
-    // and nothing of the loader.
+    // Another thread may be reading: `get_or_init` waits for it. It only reads files, and calls
+    // neither CUDA nor the loader.
     let plan = PLAN.get_or_init(|| {
         std::panic::catch_unwind(Plan::from_environment).unwrap_or(Plan { rules: Vec::new() })
     });
-    // Loading a tool takes the loader's lock, which a thread may hold that comes here: nobody waits for
-    // that. Until it is done others go on with the rules.
+    // Loading a tool takes the loader's lock, which another thread that comes here may hold: so no
+    // thread waits for it. Until it is done, others use the rules alone.
     if !tools::load_once() {
         return (!plan.rules.is_empty()).then_some(plan);
     }
@@ -84,8 +84,9 @@ fn read() -> Option<&'static Plan> {
     (state == SOME).then_some(plan)
 }
 
-/// The rules of the manifest that `CUSHIM_REDIRECT` names, as the launcher has read them, or why there are none.
-/// `CUSHIM_RULES` counts beside that variable only: whoever took it away, or named another manifest, meant that.
+/// The rules of the manifest that `CUSHIM_REDIRECT` names, as the launcher has read them, or why
+/// there are none. `CUSHIM_RULES` counts only beside that variable: a user may have removed it or
+/// named another manifest.
 fn of_manifest() -> Result<Vec<Rule>, String> {
     let Some(file) = config::switched_on(c"CUSHIM_REDIRECT") else { return Ok(Vec::new()) };
     let file = PathBuf::from(OsString::from_vec(file));
@@ -129,7 +130,7 @@ impl Plan {
         Plan { rules }
     }
 
-    /// The first rule that puts another image in the place of this one, whole.
+    /// The first rule that replaces this whole image.
     pub(super) fn whole(&self, code: &Code) -> Option<(&Planned, &Replacement)> {
         let subject = Image::new(code);
         self.rules.iter().find_map(|planned| {
@@ -143,7 +144,7 @@ impl Plan {
         })
     }
 
-    /// Whether this image is one that a rule brought.
+    /// Whether this image is a rule's replacement.
     pub(super) fn is_ours(&self, code: &Code) -> bool {
         let replacements = self.rules.iter().filter_map(|planned| planned.replacement.as_ref());
         replacements.flatten().any(|replacement| replacement.is(code.address()))
@@ -152,7 +153,7 @@ impl Plan {
             || variant::is_known(code.address())
     }
 
-    /// The rules that speak of a kernel of an image, in order.
+    /// The rules that match a kernel of an image, in order.
     pub(super) fn kernel(
         &'static self,
         code: &'static Code,
@@ -178,7 +179,7 @@ impl Planned {
         Planned { rule, replacement, variants, matched, failed, compared, told }
     }
 
-    /// Whether it is asked about launches.
+    /// Whether it applies to single launches.
     pub(super) fn is_for_launches(&self) -> bool {
         !self.rule.matching.launch.is_always()
             || self.foreign().is_some()
@@ -188,7 +189,7 @@ impl Planned {
             )
     }
 
-    /// Why its kernels cannot be launched here, where another backend could.
+    /// Why its kernels cannot be launched here, if another backend could.
     pub(super) fn foreign(&self) -> Option<&str> {
         match (&self.replacement, &self.rule.action) {
             (Some(Err(Unusable::Foreign(why))), Action::Kernel { .. }) => Some(why),
@@ -211,7 +212,7 @@ impl Planned {
         })
     }
 
-    /// The image that this rule brings; says why not, where it cannot be used.
+    /// The rule's replacement image; says why, where it cannot be used.
     fn usable(&self, code: &Code) -> Option<&Replacement> {
         match self.replacement.as_ref()? {
             Ok(replacement) => Some(replacement),
@@ -293,7 +294,7 @@ impl Planned {
     }
 }
 
-/// How a program ends that a rule stops: EX_CONFIG of sysexits.h.
+/// The exit status of a program that a rule stops: EX_CONFIG of sysexits.h.
 const STOPPED: i32 = 78;
 
 /// The process ends: says which rules never matched.

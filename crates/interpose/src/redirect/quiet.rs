@@ -4,7 +4,7 @@
 
 use crate::device;
 
-/// A stream of our own that waits for no other: copies in it may happen while others are captured.
+/// A stream of our own that waits for no other: it may copy while others are captured.
 pub struct Quiet(usize);
 
 impl Quiet {

@@ -16,7 +16,7 @@ use crate::origin::Origin;
 use crate::registry::{self, Module};
 use crate::site::Site;
 
-/// What a program registers a kernel with.
+/// The arguments of a kernel's registration.
 pub struct Registration {
     /// The program's handle.
     pub handle: Ptr,
@@ -30,7 +30,8 @@ pub struct Registration {
     pub rest: [Ptr; 5],
 }
 
-/// Registers a kernel of an image for a stub that nobody else has; the stub, and what it needs at launches.
+/// Registers a kernel of an image for a new stub; returns the stub, and what must be bound before
+/// launches.
 pub fn beside(
     site: &'static Site,
     node: &'static CStr,
@@ -38,7 +39,7 @@ pub fn beside(
     kernel: &CStr,
     variant: Option<(&'static Module, &'static Variant)>,
 ) -> Option<(usize, Option<&'static Binding>)> {
-    // An address that is nobody's and stays ours.
+    // An address that nothing else uses, for ever.
     let stub = Box::leak(Box::new(0u64)) as *mut u64 as usize;
     let (handle, name) = (Ptr(0), Str(0));
     let given = Registration { handle, stub: Func(stub), name, limit: -1, rest: [Ptr(0); 5] };
@@ -57,7 +58,7 @@ pub struct Runtime {
 }
 
 impl Runtime {
-    /// That of a call.
+    /// The runtime of a call.
     pub fn of(site: &'static Site, node: &'static CStr) -> Option<Runtime> {
         let runtime = Runtime { site, node };
         let needed = [c"__cudaRegisterFatBinary", c"__cudaRegisterFunction", c"__cudaRegisterVar"];
@@ -81,7 +82,7 @@ impl Runtime {
         })
     }
 
-    /// Registers a kernel of it for `stub`; what the runtime answers.
+    /// Registers a kernel of it for `stub`; returns the runtime's result.
     pub fn function(&self, handle: usize, kernel: &CStr, stub: usize, given: &Registration) -> i32 {
         let Some(real) = self.real(c"__cudaRegisterFunction") else { return 0 };
         let name = Str(kept(kernel));
@@ -95,7 +96,7 @@ impl Runtime {
         answer
     }
 
-    /// Registers what the host must reach of a rewritten image.
+    /// Registers the variables of a rewritten image that the host must reach.
     pub fn bind(
         &self,
         handle: usize,
@@ -113,7 +114,7 @@ impl Runtime {
         Binding::new(module, variant, Holder::Registered(handle))
     }
 
-    /// Registers a variable under a host variable that nobody else has.
+    /// Registers a variable under a new host variable.
     pub fn variable(&self, handle: usize, name: &CStr, space: Space, size: u64) {
         let Some(real) = self.real(c"__cudaRegisterVar") else { return };
         let host = Box::leak(Box::new(0u64)) as *mut u64 as usize;
@@ -126,7 +127,7 @@ impl Runtime {
         holder::register(handle, name, Registered { host, size, managed: false, node: self.node });
     }
 
-    /// All of it is registered.
+    /// Ends the registration.
     pub fn end(&self, handle: usize) {
         if let Some(end) = self.real(c"__cudaRegisterFatBinaryEnd") {
             // SAFETY: the runtime's function of that name.

@@ -12,8 +12,8 @@ use cushim_image::{fatbin, offload};
 use crate::config;
 use crate::layouts::{Code, Layout};
 
-/// Images in memory that stay for ever (CUDA may read them at any time): those of a rule's files that the
-/// backend of this process can run, in one fat binary.
+/// Images in memory that stay for ever (CUDA may read them at any time): the images of a rule's
+/// files that this process's backend can run, in one fat binary.
 pub struct Replacement {
     file: String,
     wrapper: &'static FatBinaryWrapper,
@@ -41,11 +41,11 @@ impl std::fmt::Display for Unusable {
 /// What the backend of this process runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Runs {
-    /// NVIDIA's driver is below: PTX and machine code.
+    /// NVIDIA's driver: PTX and machine code.
     Nvidia,
-    /// Our own compiler is: PTX.
+    /// Our own compiler: PTX.
     Ptx,
-    /// AMD's runtime is: its code objects, and PTX that is translated.
+    /// AMD's runtime: code objects, and PTX that is translated.
     Amd,
 }
 
@@ -84,7 +84,7 @@ impl Replacement {
         Replacement::chosen(&[(bytes.to_vec(), shown.to_owned())], Runs::here())
     }
 
-    /// Of all files that which this backend runs.
+    /// The images of all files that this backend runs.
     fn chosen(files: &[(Vec<u8>, String)], runs: Runs) -> Result<Replacement, Unusable> {
         let (mut parts, mut shown, mut unusable) = (Vec::new(), Vec::new(), Vec::new());
         for (bytes, file) in files {
@@ -106,7 +106,7 @@ impl Replacement {
         Replacement::of_parts(parts, shown)
     }
 
-    /// Of images that the backend runs.
+    /// From images that the backend runs.
     ///
     /// # Errors
     /// Why they cannot be put into one container.
@@ -188,7 +188,7 @@ pub enum Kind {
     CodeObject,
 }
 
-/// An image of a file: what it is, for what, its version, its bytes.
+/// An image of a file: its kind, architecture, version and bytes.
 pub type Part = (Kind, Arch, (u16, u16), Vec<u8>);
 
 /// Everything in `bytes` that the backend runs.
@@ -230,7 +230,7 @@ fn usable(bytes: &[u8], runs: Runs) -> Result<Vec<Part>, Unusable> {
     })
 }
 
-/// A container of these images: a fat binary, which holds nothing of AMD's, else clang's.
+/// A container of these images: a fat binary, or clang's where one is AMD's.
 fn pack(parts: &[Part]) -> Result<Vec<u8>, String> {
     if parts.iter().any(|(kind, ..)| *kind == Kind::CodeObject) {
         return Ok(pack_amd(parts));

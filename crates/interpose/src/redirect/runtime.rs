@@ -23,7 +23,7 @@ use crate::registry::{self, Module};
 use crate::site::Site;
 use crate::tools;
 
-/// What was registered for a program's handle.
+/// The replacements registered for a program's handle.
 static OURS: Mutex<Option<HashMap<usize, Vec<Ours>>>> = Mutex::new(None);
 
 /// A replacement that was registered: once for all of a handle's kernels, which share its variables.
@@ -31,7 +31,7 @@ struct Ours {
     handle: usize,
     /// Its image.
     wrapper: usize,
-    /// Whether the program has said that its registration is complete, and so have we.
+    /// Whether the program has completed its registration, and so have we.
     complete: bool,
     binding: Option<&'static Binding>,
 }
@@ -65,8 +65,8 @@ pub unsafe fn wrapper(site: &Site, wrapper: Ptr) -> Ptr {
     }
 }
 
-/// Registers another kernel for this stub, if a rule says so; its answer if it did. A rule with conditions
-/// registers its kernel beside the program's own, under a stub that nobody else has.
+/// Registers another kernel for this stub, if a rule says so; returns the runtime's result if it
+/// did. A rule with conditions registers its kernel beside the program's own, under a new stub.
 pub fn function(site: &'static Site, mangled: &str, given: &Registration) -> Option<i32> {
     let plan = plan()?;
     let module = registry::module(given.handle.0)?;
@@ -139,8 +139,8 @@ fn register(
     Some(brought)
 }
 
-/// The program has registered all of `handle` that it will: so have we of what replaces parts of it. Variables that the
-/// program's kernels have and its host code does not know are registered before.
+/// The program has completed the registration of `handle`: completes those of its replacements.
+/// Variables that the program's kernels have and its host code does not know are registered before.
 pub fn complete(site: &'static Site, handle: Ptr) {
     if plan().is_none() {
         return;
@@ -185,7 +185,7 @@ pub fn variable(
     }
 }
 
-/// The program takes back `handle`: what was registered for it goes, too.
+/// The program unregisters `handle`: unregisters what was registered for it.
 pub fn unregister(real: Fn1<()>, handle: Ptr) {
     if plan().is_none() {
         return;

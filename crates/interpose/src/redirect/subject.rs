@@ -11,14 +11,14 @@ use cushim_rules::Subject;
 use crate::dump::hash;
 use crate::layouts::Code;
 
-/// What is in a container, each part with its hash.
+/// A part of a container, with its hash.
 struct Part {
     kind: ImageKind,
     arch: Arch,
     hash: String,
 }
 
-/// An image, opened as far as it was asked about.
+/// An image, unpacked as far as the rules need it.
 pub struct Image<'a> {
     code: &'a Code,
     owner: String,
@@ -61,7 +61,8 @@ impl Subject for Image<'_> {
     }
 
     fn has_arch(&self, arch: &str) -> bool {
-        // PTX is for compute_NN, as nvcc and cuobjdump call it; a container says sm_NN of both.
+        // PTX is for compute_NN in the terms of nvcc and cuobjdump; a container says sm_NN for
+        // both.
         let virtual_arch = arch.replace("compute_", "sm_");
         self.parts().iter().any(|part| {
             let name = part.arch.to_string();

@@ -19,11 +19,11 @@ use crate::origin::Origin;
 use crate::registry;
 use crate::site::Site;
 
-/// The functions that CUDA 13's `<<<>>>` comes to, which take a handle and no stub.
+/// The functions that CUDA 13's `<<<>>>` calls, which take a handle and no stub.
 const BY_HANDLE: [u16; 2] =
     [Runtime::__cudaLaunchKernel as u16, Runtime::__cudaLaunchKernel_ptsz as u16];
 
-/// Who has a kernel.
+/// What holds a kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Who {
     /// A context of the driver's.
@@ -32,18 +32,18 @@ enum Who {
     Runtime(&'static CStr, bool),
 }
 
-/// By image, kernel, the program's module (0 where that does not matter), and who has it.
+/// By image, kernel, the program's module (0 where that does not matter), and its holder.
 type Key = (usize, String, usize, Who);
-/// What is launched, and what it needs before.
+/// What is launched, and what must be bound before.
 type Made = (usize, Option<&'static Binding>);
 static KNOWN: Mutex<Option<HashMap<Key, Made>>> = Mutex::new(None);
-/// Whether `func` came of [`kernel`].
+/// Whether [`kernel`] returned `func`.
 pub fn is_made(func: Func) -> bool {
     let known = KNOWN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     known.as_ref().is_some_and(|known| known.values().any(|(made, _)| *made == func.0))
 }
 
-/// What to launch by `site` in the place of `func`.
+/// What to launch by `site` instead of `func`.
 ///
 /// # Errors
 /// Why that is not possible.
@@ -107,7 +107,7 @@ fn handle(site: &Site, node: &CStr, stub: usize) -> Result<usize, String> {
     if status == 0 { Ok(handle) } else { Err(format!("__cudaGetKernel failed with {status}")) }
 }
 
-/// A context is gone, and with it what was loaded into it; 0 for all of them. Runtimes keep theirs.
+/// A context is gone, with what was loaded into it; 0 for all of them. Runtimes keep theirs.
 pub fn context_gone(context: usize) {
     let mut known = KNOWN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     if let Some(known) = known.as_mut() {

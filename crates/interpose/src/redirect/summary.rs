@@ -6,19 +6,19 @@ use std::sync::Mutex;
 
 use super::say::say;
 
-/// What came of all launches that a rule compared.
+/// The results of all launches that a rule compared.
 #[derive(Default)]
 pub struct Summary {
-    /// That were compared.
+    /// Launches that were compared.
     pub launches: u64,
-    /// That differed.
+    /// Launches that differed.
     pub differing: u64,
     /// The largest difference.
     pub largest: f64,
 }
 
 impl Summary {
-    /// The process ends: what came of the comparisons of a rule.
+    /// The process ends: reports the comparisons of a rule.
     pub fn say(summary: &Mutex<Summary>, name: &str) {
         let Ok(summary) = summary.lock() else { return };
         if summary.launches == 0 {

@@ -11,26 +11,26 @@ use cushim_image::Limits;
 use super::replacement::{Kind, Replacement};
 use crate::registry::Module;
 
-/// What became of images that reach the program's variables, by the image.
+/// Images of tools as they reach the program's variables, by the image.
 static WITHOUT_RULE: Mutex<Option<HashMap<usize, &'static Variants>>> = Mutex::new(None);
 
 /// A rewritten replacement.
 pub struct Variant {
     /// The image to load.
     pub image: Replacement,
-    /// What its table holds, in order.
+    /// The variables in its table, in order.
     pub bound: Vec<Bound>,
-    /// What else is to be written.
+    /// Addresses to be written besides.
     pub fixups: Vec<Fixup>,
 }
 
-/// What became of a replacement, by the module that it serves.
+/// A replacement's variants, by the module that they serve.
 #[derive(Default)]
 pub struct Variants(Mutex<Known>);
 
 #[derive(Default)]
 struct Known {
-    /// By the address of the module, which is never given back.
+    /// By the address of the module, which is never freed.
     served: Vec<(usize, Served)>,
     made: Vec<&'static Variant>,
 }
@@ -103,7 +103,7 @@ pub fn is_known(address: usize) -> bool {
     known.as_ref().is_some_and(|known| known.values().any(|variants| variants.is(address)))
 }
 
-/// An image that no rule brought, as it serves a module of the program's.
+/// The variant of an image from no rule for a module of the program's.
 ///
 /// # Errors
 /// Why it cannot be used there.

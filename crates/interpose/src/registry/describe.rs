@@ -87,7 +87,7 @@ impl Kernel {
     }
 }
 
-/// The letter of a trace for what a parameter is.
+/// The trace's letter for a parameter's type.
 fn letter(of: ParamType) -> char {
     match of {
         ParamType::Unknown => meta::types::UNKNOWN,

@@ -66,7 +66,7 @@ unsafe extern "C" fn say(text: *const c_char) {
 }
 
 unsafe extern "C" fn mark(text: *const c_char) -> c_int {
-    /// Marks from outside the process count from 1; a reader knows a mark by its number.
+    /// Marks from outside the process count from 1; a reader identifies a mark by its number.
     const OURS: u32 = 1 << 31;
     static NEXT: AtomicU32 = AtomicU32::new(OURS);
     let Some(recorder) = life::current().and_then(|global| global.recorder.as_ref()) else {

@@ -18,7 +18,7 @@ use crate::site::Site;
 
 static NUMBER: AtomicU64 = AtomicU64::new(0);
 
-/// A launch, shown to the tools before and after. `call` launches, and answers the status.
+/// Shows a launch to the tools before and after. `call` launches and returns the status.
 pub fn around(
     site: &'static Site,
     launch: AskedLaunch,
@@ -76,7 +76,7 @@ pub fn around(
     changed.grid = Dim3 { x: shown.grid.x, y: shown.grid.y, z: shown.grid.z };
     changed.block = Dim3 { x: shown.block.x, y: shown.block.y, z: shown.block.z };
     changed.shared = shown.shared as usize;
-    // The program's own pointers go on where nothing was changed behind them.
+    // The program's own pointers are passed on where no tool changed their values.
     let mut pointers: Vec<usize> = Vec::new();
     if let Some(args) = args.as_ref().filter(|args| Some(*args) != original.as_ref()) {
         let at = args.as_ptr().addr();
@@ -98,7 +98,8 @@ pub fn around(
     status
 }
 
-/// The kernel that a tool wants in place of the launch's, if it can be had; the answer of what failed on the way.
+/// The kernel that a tool wants instead of the launch's, if it can be had; else the status of what
+/// failed.
 fn substituted(
     site: &'static Site,
     shown: &CushimLaunch,

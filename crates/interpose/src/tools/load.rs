@@ -11,10 +11,10 @@ use super::tool::{Tool, calling, say};
 use crate::log::{self, Level};
 use crate::real::{Real, real};
 
-/// Bytes of the first table that there was: everything up to the name.
+/// Bytes of the table's first version: everything up to the name.
 const LEAST: usize = std::mem::offset_of!(CushimTool, image);
 
-/// The tool in `file`; where it cannot be used, that is said.
+/// The tool in `file`; says why, where it cannot be used.
 pub fn tool(file: &str) -> Option<Tool> {
     match read(file) {
         Ok(tool) => Some(tool),
@@ -28,7 +28,7 @@ pub fn tool(file: &str) -> Option<Tool> {
 fn read(file: &str) -> Result<Tool, String> {
     let path = CString::new(file).map_err(|_| "the file name contains a NUL byte".to_owned())?;
     let main = symbol(&path)?;
-    // SAFETY: what the header says of a function of this name. Tools are the user's own code.
+    // SAFETY: the header declares a function of this name so. Tools are the user's own code.
     let main: CushimToolMain = unsafe { std::mem::transmute::<*mut c_void, CushimToolMain>(main) };
     // SAFETY: the host's table stays.
     let table = calling(|| unsafe { main(host::table()) });
@@ -112,8 +112,8 @@ fn symbol(path: &CStr) -> Result<*mut c_void, String> {
     }
 }
 
-/// Has `work` called when the process ends through `exit`: before the destructors of what was loaded
-/// until now, so that a tool still has what it made.
+/// Has `work` called when the process ends through `exit`: before the destructors of objects loaded
+/// so far, so that a tool's data still exist.
 pub fn at_exit(work: fn()) {
     unsafe extern "C" {
         fn __cxa_atexit(

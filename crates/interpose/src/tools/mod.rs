@@ -32,7 +32,7 @@ use tool::{Tool, calling, say, text};
 static TOOLS: OnceLock<Vec<Tool>> = OnceLock::new();
 /// Whether there is a tool.
 static ACTIVE: AtomicBool = AtomicBool::new(false);
-/// Whether a tool wants to see calls: looked at on the way of each call.
+/// Whether a tool wants to see calls: checked in each call.
 static CALLS: AtomicBool = AtomicBool::new(false);
 /// 0 before the end, 1 while tools are told, 2 after.
 static ENDED: AtomicU8 = AtomicU8::new(0);
@@ -85,7 +85,7 @@ fn all() -> &'static [Tool] {
     TOOLS.get().map_or(&[], Vec::as_slice)
 }
 
-/// Whether CUDA is at work for a call that tools were or will be shown.
+/// Whether this is inside a call that is shown to tools.
 fn inside() -> bool {
     let here = 0u8;
     // SAFETY: it is looked at, and let go of.
@@ -97,7 +97,7 @@ fn size_of_val32<T>(_: &T) -> u32 {
     size_of::<T>() as u32
 }
 
-/// The image that a tool wants in the place of this one.
+/// The image that a tool wants instead of this one.
 pub fn image(code: &Code, call: &CStr) -> Option<&'static Replacement> {
     if !any() || inside() {
         return None;
@@ -134,7 +134,7 @@ pub fn image(code: &Code, call: &CStr) -> Option<&'static Replacement> {
     None
 }
 
-/// Whether the image at this address is one that a tool brought.
+/// Whether the image at this address came from a tool.
 pub fn is_ours(address: usize) -> bool {
     any() && host::is_kept(address)
 }

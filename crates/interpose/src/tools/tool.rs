@@ -12,14 +12,14 @@ use crate::log::{self, Level};
 
 /// A loaded tool.
 pub struct Tool {
-    /// As it calls itself.
+    /// Its own name.
     pub name: String,
-    /// What it is asked by.
+    /// Its callbacks.
     pub table: CushimTool,
 }
 
 std::thread_local! {
-    /// Whether this thread is in a callback: what it calls there is not shown to tools.
+    /// Whether this thread is in a callback: CUDA calls made there are not shown to tools.
     static CALLING: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -30,7 +30,7 @@ pub fn is_calling() -> bool {
 
 /// Runs a callback.
 pub fn calling<R>(callback: impl FnOnce() -> R) -> R {
-    // Put back also where an exception passes through.
+    // Restored also where an exception passes through.
     struct Leave;
     impl Drop for Leave {
         fn drop(&mut self) {
@@ -42,7 +42,7 @@ pub fn calling<R>(callback: impl FnOnce() -> R) -> R {
     callback()
 }
 
-/// A string for a tool; what holds a NUL is cut there.
+/// A string for a tool, cut at a NUL.
 pub fn text(text: &str) -> CString {
     let end = text.bytes().position(|b| b == 0).unwrap_or(text.len());
     CString::new(text.get(..end).unwrap_or_default()).unwrap_or_default()

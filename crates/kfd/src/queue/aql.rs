@@ -17,17 +17,17 @@ use crate::memory::Busy;
 use crate::status::say;
 use crate::{event, names, topology};
 
-/// A packet's type that says there is none.
+/// The type of an invalid packet.
 const INVALID: u16 = 1;
 /// Codes that the runtime finds in the signal of a queue that stopped.
 const BAD_PACKET: u64 = 8;
 const BAD_INSTRUCTION: u64 = 0x4000_0000;
 const TRAP: u64 = 0x8000_0000;
 
-/// What a packet says.
+/// The contents of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packet {
-    /// There is none yet.
+    /// No packet yet.
     None,
     /// A kernel.
     Dispatch(Dispatch, u64),
@@ -35,11 +35,11 @@ pub enum Packet {
     And([u64; 5], u64),
     /// Waits until one of these is zero.
     Or([u64; 5], u64),
-    /// Waits until a signal's value, masked, compares so with another.
+    /// Waits until a signal's masked value meets a condition.
     Value {
         /// The signal.
         signal: u64,
-        /// What is compared with.
+        /// The value to compare with.
         value: i64,
         /// Bits of the signal.
         mask: i64,
@@ -48,7 +48,7 @@ pub enum Packet {
         /// The completion signal.
         done: u64,
     },
-    /// Commands of the older kind, of which the runtime uses only those that empty caches.
+    /// Commands of the older kind; the runtime only uses those that flush caches.
     Commands(u64),
     /// A type that is not known.
     Unknown(u16),
@@ -101,7 +101,7 @@ enum Trouble {
     Memory(Fault),
     Kernel(Box<Failure>, u64),
     Packet(String),
-    /// The queue goes away.
+    /// The queue is being destroyed.
     Cancelled,
 }
 
@@ -111,7 +111,7 @@ impl From<Fault> for Trouble {
     }
 }
 
-/// Works off a ring of `slots` packets until the queue is stopped.
+/// Processes a ring of `slots` packets until the queue is stopped.
 pub(super) fn work(
     shared: &Shared,
     machine: &Machine<'_>,
@@ -121,7 +121,7 @@ pub(super) fn work(
 ) {
     let mut worker = Worker::new(isa);
     let mut patience = Patience::new();
-    // SAFETY: the runtime keeps its amd_queue_t for as long as the queue is there.
+    // SAFETY: the runtime keeps its amd_queue_t as long as the queue exists.
     let read_id = unsafe { AtomicU64::from_ptr((queue + 0x80) as *mut u64) };
     while !shared.stopped() {
         let id = read_id.load(Ordering::Acquire);
@@ -133,8 +133,8 @@ pub(super) fn work(
             continue;
         }
         patience = Patience::new();
-        // SAFETY: a slot of the ring, which stays for as long as the queue is there; a packet does not change once
-        // its header is valid.
+        // SAFETY: a slot of the ring, which lives as long as the queue; a packet does not change
+        // once its header is valid.
         let words = unsafe { (slot as *const [u32; 16]).read_unaligned() };
         match packet(machine, &words, slot, queue, id, &mut worker) {
             Ok(()) => {
@@ -225,7 +225,7 @@ fn until(
         if condition()? {
             return Ok(());
         }
-        // What is freed while a queue waits goes back at once.
+        // Memory freed while a queue waits is released at once.
         drop(busy);
         if machine.stopped() {
             return Err(Trouble::Cancelled);
@@ -234,7 +234,7 @@ fn until(
     }
 }
 
-/// A mistake of our own ended a queue's work: the runtime is told as of a bad packet.
+/// An internal error ended a queue's work: the runtime sees a bad packet.
 pub(super) fn broken(machine: &Machine<'_>, queue: u64) {
     give_up(
         machine,
@@ -244,7 +244,7 @@ pub(super) fn broken(machine: &Machine<'_>, queue: u64) {
     );
 }
 
-/// Tells the runtime, and a person, that a queue stopped.
+/// Reports to the runtime, and to the user, that a queue stopped.
 fn give_up(machine: &Machine<'_>, isa: Isa, queue: u64, trouble: Trouble) {
     let code = match trouble {
         Trouble::Memory(fault) => {
@@ -268,7 +268,7 @@ fn give_up(machine: &Machine<'_>, isa: Isa, queue: u64, trouble: Trouble) {
         Trouble::Cancelled => return,
     };
     let mut checked = Checked::new(machine);
-    // SAFETY: the runtime keeps its amd_queue_t for as long as the queue is there.
+    // SAFETY: the runtime keeps its amd_queue_t as long as the queue exists.
     let inactive = unsafe { ((queue + 0xc0) as *const u64).read_unaligned() };
     if set_signal(&mut checked, inactive, code).is_err() {
         say("the queue's own signal is not mapped, so the program cannot learn that it stopped");

@@ -10,14 +10,14 @@ use crate::{event, memory, topology};
 
 /// A queue's view of the process.
 pub struct Machine<'a> {
-    /// The queue is going away.
+    /// The queue is being destroyed.
     pub stop: &'a AtomicBool,
     /// Its GPU's node.
     pub node: u32,
 }
 
-// SAFETY: blocks that were mapped stay until nothing is `Busy`, and queues are while a packet is worked off; memory
-// that the program registered is its own promise, as it is to the kernel driver.
+// SAFETY: mapped blocks stay until nothing is `Busy`, and queues are while they process a packet;
+// the program vouches for memory that it registered, as to the kernel driver.
 unsafe impl Memory for Machine<'_> {
     fn find(&self, address: u64) -> Option<Range> {
         memory::find(self.node, address)
@@ -79,7 +79,7 @@ pub fn complete<M: Memory + ?Sized>(
     notify(checked, signal)
 }
 
-/// Sets a signal's value and tells of it.
+/// Sets a signal's value and raises its event.
 pub fn set_signal<M: Memory + ?Sized>(
     checked: &mut Checked<'_, M>,
     signal: u64,

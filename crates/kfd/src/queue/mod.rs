@@ -33,8 +33,8 @@ static NEXT: AtomicU64 = AtomicU64::new(1);
 ///
 /// # Safety
 ///
-/// `ring` has `bytes` bytes for as long as the queue is there; `resource` is an HsaQueueResource, for AQL with the
-/// pointers into the runtime's amd_queue_t.
+/// `ring` has `bytes` bytes as long as the queue exists; `resource` is an HsaQueueResource, for AQL
+/// with the pointers into the runtime's amd_queue_t.
 pub unsafe fn create(node: u32, kind: u32, ring: u64, bytes: u64, resource: *mut u8) -> Status {
     if resource.is_null() || ring == 0 || !bytes.is_power_of_two() || bytes < 256 {
         return Status::InvalidParameter;
@@ -91,7 +91,7 @@ pub unsafe fn create(node: u32, kind: u32, ring: u64, bytes: u64, resource: *mut
     Status::Success
 }
 
-/// A thread that takes none of the program's signals.
+/// Starts a thread that receives none of the program's signals.
 fn spawn(work: impl FnOnce() + Send + 'static) -> Option<JoinHandle<()>> {
     // SAFETY: both sets are valid; the mask is put back.
     unsafe {
@@ -105,7 +105,7 @@ fn spawn(work: impl FnOnce() + Send + 'static) -> Option<JoinHandle<()>> {
     }
 }
 
-/// hsaKmtDestroyQueue: what runs gives up.
+/// hsaKmtDestroyQueue: running work is cancelled.
 pub fn destroy(id: u64) -> Status {
     let queue = QUEUES.lock().unwrap_or_else(|e| e.into_inner()).remove(&id);
     let Some(mut queue) = queue else { return Status::InvalidParameter };
@@ -118,7 +118,7 @@ pub fn destroy(id: u64) -> Status {
     Status::Success
 }
 
-/// hsaKmtUpdateQueue: priorities and shares mean nothing here.
+/// hsaKmtUpdateQueue: priorities and shares have no effect here.
 pub fn update(id: u64) -> Status {
     let known = QUEUES.lock().unwrap_or_else(|e| e.into_inner()).contains_key(&id);
     if known { Status::Success } else { Status::InvalidParameter }

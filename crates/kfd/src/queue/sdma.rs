@@ -68,7 +68,7 @@ pub enum Command {
     Time(u64),
 }
 
-/// A box of bytes: sizes in bytes, rows, planes.
+/// A 3-D copy: sizes in bytes, rows, planes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rectangle {
     /// The first byte, read and written.
@@ -82,7 +82,7 @@ pub struct Rectangle {
 }
 
 impl Command {
-    /// How many accesses to memory it makes, and how many bytes they move: what its time grows with.
+    /// How many memory accesses it makes and how many bytes they move, which determine its time.
     pub fn work(&self) -> (u64, u64) {
         match *self {
             Command::Rectangle(r) => {
@@ -96,7 +96,7 @@ impl Command {
     }
 }
 
-/// Why words are no command.
+/// Why words are not a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Error {
     /// They end within it.
@@ -136,7 +136,7 @@ pub fn parse(words: &[u32]) -> Result<(Command, usize), Error> {
         (1, _) => Command::Rectangle(rectangle(words)),
         (5, _) => Command::Fence { to: long(1), value: word(3) },
         (6, _) => Command::Trap(word(1) & 0xfff_ffff),
-        // Without memory it asks a register whether caches are written back.
+        // Without memory it polls a register for the write-back of caches.
         (8, _) if first >> 31 == 0 => Command::Nop,
         (8, _) => {
             Command::Poll { at: long(1), value: word(3), mask: word(4), condition: first >> 28 & 7 }
@@ -183,12 +183,12 @@ fn copy<M: Memory + ?Sized>(
 ) -> Result<(), Fault> {
     let source = checked.at(from, bytes, false)?;
     let target = checked.at(to, bytes, true)?;
-    // SAFETY: both were found whole, and stay while the queue is busy.
+    // SAFETY: both ranges were checked, and stay while the queue is busy.
     unsafe { std::ptr::copy(source, target, bytes as usize) };
     Ok(())
 }
 
-/// Does a command that does not wait. Gives whether it is done: a poll may not be.
+/// Performs a command without waiting. Returns whether it is done: a poll may not be.
 pub fn perform<M: Memory + ?Sized>(
     checked: &mut Checked<'_, M>,
     command: &Command,
@@ -199,7 +199,8 @@ pub fn perform<M: Memory + ?Sized>(
         Command::Copy { bytes, from, to } => copy(checked, from, to, bytes)?,
         Command::Rectangle(r) => {
             for plane in 0..r.size[2] {
-                // A box of 32 million rows takes seconds: a queue that is destroyed does not wait for it.
+                // A copy of 32 million rows takes seconds: a queue that is destroyed does not wait
+                // for it.
                 if checked.memory.stopped() {
                     break;
                 }
@@ -252,7 +253,7 @@ pub fn perform<M: Memory + ?Sized>(
     Ok(true)
 }
 
-/// Works off a ring of `bytes` until the queue is stopped.
+/// Processes a ring of `bytes` until the queue is stopped.
 pub(super) fn work(shared: &Shared, machine: &Machine<'_>, ring: u64, bytes: u64) {
     let (mut read, mut patience) = (0u64, Patience::new());
     while !shared.stopped() {
@@ -262,12 +263,12 @@ pub(super) fn work(shared: &Shared, machine: &Machine<'_>, ring: u64, bytes: u64
             continue;
         }
         patience = Patience::new();
-        // The longest command is 13 words; what is skipped behind a NOP need not be seen.
+        // The longest command is 13 words; the words that a NOP skips are not read.
         let count = ((end - read) / 4).min(16) as usize;
         let mut words = [0u32; 16];
         for (i, word) in words.iter_mut().enumerate().take(count) {
             let at = ring + ((read + 4 * i as u64) & (bytes - 1));
-            // SAFETY: a word of the ring, which stays for as long as the queue is there.
+            // SAFETY: a word of the ring, which lives as long as the queue.
             *word = unsafe { (at as *const u32).read_volatile() };
         }
         let nop = words[0] & 0xff == 0;
@@ -305,7 +306,7 @@ pub(super) fn work(shared: &Shared, machine: &Machine<'_>, ring: u64, bytes: u64
     }
 }
 
-/// The queue does no more.
+/// Reports that the queue has stopped.
 fn lost(shared: &Shared, why: &str) {
     say(why);
     let mut patience = Patience::new();

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 /// What a queue's thread and its owner share.
 pub(crate) struct Shared {
-    /// What the runtime rings. AQL: the last packet's number; SDMA: bytes.
+    /// The doorbell. AQL: the last packet's number; SDMA: bytes.
     pub(super) doorbell: AtomicI64,
     /// SDMA: both pointers, in bytes.
     pub(super) read: AtomicU64,
@@ -14,7 +14,7 @@ pub(crate) struct Shared {
     pub(super) stop: Arc<AtomicBool>,
 }
 
-/// Waits longer the longer there is nothing to do.
+/// Waits longer the longer the queue is idle.
 pub(crate) struct Patience(u32);
 
 impl Patience {

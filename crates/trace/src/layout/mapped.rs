@@ -16,7 +16,7 @@ pub struct MappedBody {
     pub device: i64,
     /// Regions: how often the loop runs, 0 where that is not known.
     pub trip_count: u64,
-    /// Regions: the flags of the arguments' structure (1: nobody waits; 2: a kernel of CUDA's).
+    /// Regions: the flags of the arguments' structure (1: nowait; 2: a CUDA kernel).
     pub flags: u64,
     /// Regions: teams that were asked for, zeros where the runtime chooses.
     pub teams: [u32; 3],
@@ -54,25 +54,25 @@ pub struct MappedArg {
     pub reserved: u32,
 }
 
-/// The rest of [`super::EVENT_SHORT_REGION`] and [`super::EVENT_SHORT_MAP`]: bytes 32 to 60; its arguments follow at [`SHORT_MAPPED_ARGS`].
-/// A [`MappedBody`] whose values are as small as nearly all are: half as many bytes, so half as many pages, which are what
-/// an event costs most.
+/// The rest of [`super::EVENT_SHORT_REGION`] and [`super::EVENT_SHORT_MAP`]: bytes 32 to 60; its
+/// arguments follow at [`SHORT_MAPPED_ARGS`]. A [`MappedBody`] with small values, as nearly all
+/// have: half the bytes, so half the pages, which are most of an event's cost.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ShortMappedBody {
-    /// As of [`MappedBody`], and so are the others.
+    /// As in [`MappedBody`]; so are the fields below.
     pub kernel: u32,
     #[allow(missing_docs)]
     pub place: u32,
     #[allow(missing_docs)]
     pub trip_count: u32,
-    /// The first of the three; the others are 1, and 0 where it is 0.
+    /// The first of the three; the others are 1, or 0 where this one is 0.
     pub teams: u32,
     #[allow(missing_docs)]
     pub threads: u32,
     #[allow(missing_docs)]
     pub device: i16,
-    /// How many arguments there were, and follow.
+    /// How many arguments there were; all of them follow.
     pub count: u8,
     #[allow(missing_docs)]
     pub flags: u8,
@@ -90,18 +90,18 @@ pub struct ShortMappedBody {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ShortMappedArg {
-    /// As of [`MappedArg`], its lower half first.
+    /// As in [`MappedArg`], the lower half first.
     pub pointer: [u32; 2],
     #[allow(missing_docs)]
     pub size: u32,
-    /// [`short_kind`] of it.
+    /// Its type by [`short_kind`].
     pub kind: u32,
     #[allow(missing_docs)]
     pub name: u32,
 }
 
-/// Bits of a mapping's type that are known: the lower 15, one for memory in pieces, and the number of the argument
-/// that it is a member of.
+/// Known bits of a mapping's type: the lower 15, one for non-contiguous memory, and the number of
+/// the argument that it is a member of.
 const KIND_LOW: u64 = 0x7fff;
 const KIND_PIECES: u64 = 1 << 44;
 const KIND_MEMBER: u64 = 0xffff << 48;
@@ -120,13 +120,13 @@ pub const fn short_kind(kind: u64) -> u32 {
         | (kind >> 32) as u32 & 0xffff_0000
 }
 
-/// The other way of [`short_kind`].
+/// The inverse of [`short_kind`].
 pub const fn long_kind(short: u32) -> u64 {
     let short = short as u64;
     short & KIND_LOW | (short & 0x8000) << 29 | (short & 0xffff_0000) << 32
 }
 
-/// Three numbers of which the first says all: 0, or others that are 1.
+/// Whether the first of three numbers tells the others: all are 0, or the others are 1.
 #[inline(always)]
 fn is_short_shape(of: [u32; 3]) -> bool {
     let rest = (of[0] != 0) as u32;
@@ -137,7 +137,7 @@ impl MappedBody {
     /// Whether [`MappedBody::short`] keeps all of it.
     #[inline(always)]
     pub fn is_short(&self) -> bool {
-        // Each is 0 where it fits.
+        // Each term is 0 where its field fits.
         let device = (self.device.wrapping_add(1 << 15) as u64) >> 16;
         let trips = self.trip_count >> 32;
         let small = self.flags | u64::from(self.version) | u64::from(self.bits);
@@ -148,7 +148,7 @@ impl MappedBody {
             && is_short_shape(self.threads)
     }
 
-    /// In the short form; what does not fit is cut ([`MappedBody::is_short`]).
+    /// The short form; what does not fit is cut ([`MappedBody::is_short`]).
     #[inline(always)]
     pub fn short(&self) -> ShortMappedBody {
         ShortMappedBody {
@@ -198,7 +198,7 @@ impl MappedArg {
         self.size as u64 >> 32 == 0 && is_short_kind(self.kind)
     }
 
-    /// In the short form; what does not fit is cut.
+    /// The short form; what does not fit is cut.
     #[inline(always)]
     pub fn short(&self) -> ShortMappedArg {
         ShortMappedArg {
@@ -233,7 +233,7 @@ pub const MAP_UPDATE: u8 = 3;
 
 /// `MappedBody::bits`: the structure with the arguments has a version that is not known.
 pub const MAPPED_UNKNOWN: u16 = 1;
-/// `MappedBody::bits`: nobody waits for its end.
+/// `MappedBody::bits`: the program does not wait for its end (`nowait`).
 pub const MAPPED_NOWAIT: u16 = 2;
 
 /// `MappedBody::fallback`: it ran on the device, or has not come back.
@@ -248,7 +248,7 @@ pub const FALLBACK_HOST: u8 = 3;
 pub const FALLBACK_NO_SUCH_DEVICE: u8 = 4;
 /// `MappedBody::fallback`: on the host, as no image was registered for the region.
 pub const FALLBACK_NO_IMAGE: u8 = 5;
-/// `MappedBody::fallback`: on the host, as libomptarget refused it for a reason that it does not tell.
+/// `MappedBody::fallback`: on the host, as libomptarget refused it without giving a reason.
 pub const FALLBACK_REFUSED: u8 = 6;
 
 /// Where the arguments begin, from the event's start.

@@ -8,7 +8,7 @@ use crate::Error;
 use crate::layout::*;
 
 impl TraceFile {
-    /// Chunks of a ring that belong to later events by now.
+    /// Finds chunks of a ring that were reused for later events.
     pub(super) fn find_reused(&mut self, found: &mut Vec<Found>) -> Result<(), Error> {
         let mut bytes = [0; CHUNK_HEADER];
         let mut index = 0;
@@ -27,7 +27,7 @@ impl TraceFile {
         Ok(())
     }
 
-    /// An event chunk is the next of its writer's.
+    /// Adds an event chunk to those of its writer.
     pub(super) fn add_chunk(&mut self, start: u64, header: &[u8; CHUNK_HEADER]) {
         let chunk = Chunk {
             start,
@@ -38,7 +38,7 @@ impl TraceFile {
         self.buffers.entry(u32_at(header, 16)).or_default().chunks.push(chunk);
     }
 
-    /// Chunks that were begun since the last time.
+    /// Finds chunks that were begun since the last call.
     pub(super) fn find_chunks(&mut self, found: &mut Vec<Found>) -> Result<(), Error> {
         let mut bytes = [0; CHUNK_HEADER];
         while self.scanned + CHUNK_HEADER as u64 <= self.header.used {
@@ -68,7 +68,7 @@ impl TraceFile {
                     if self.header.keep.is_some() {
                         self.ring.push((self.scanned, sequence));
                     }
-                    // Without a sequence it is being emptied.
+                    // A chunk without a sequence is being emptied.
                     if self.header.keep.is_none() || sequence != 0 {
                         found.push((sequence, self.scanned, bytes));
                     }
@@ -80,7 +80,7 @@ impl TraceFile {
         Ok(())
     }
 
-    /// Metadata that was written since the last time.
+    /// Reads metadata that was written since the last call.
     pub(super) fn read_metadata(&mut self) -> Result<(), Error> {
         let mut index = 0;
         while let Some(&MetaChunk { start, size, read }) = self.meta_chunks.get(index) {

@@ -25,11 +25,12 @@ pub(super) fn u16_at(bytes: &[u8], at: usize) -> u16 {
 pub(super) enum End {
     /// No event begins there.
     Nothing,
-    /// One begins there that is not done, or not whole in the window.
+    /// An event begins there that is not done, or not complete in the window.
     Something,
 }
 
-/// How many bytes of `window` are whole events that are done (or any, with `last`).
+/// How many bytes of `window` are complete events that are done (with `last`, also events not
+/// done).
 pub(super) fn usable(window: &[u8], last: bool, damaged: &mut u64) -> (usize, End) {
     let mut at = 0;
     while at + SLOT <= window.len() {
@@ -39,7 +40,7 @@ pub(super) fn usable(window: &[u8], last: bool, damaged: &mut u64) -> (usize, En
         }
         let size = (head >> 16) as usize * SLOT;
         if size == 0 || size > CHUNK_MAX {
-            // A foreign word where an event should begin: nothing behind it can be trusted.
+            // An unknown word where an event should begin: nothing behind it can be trusted.
             *damaged += u64::from(at == 0);
             return (at, End::Something);
         }
@@ -51,12 +52,12 @@ pub(super) fn usable(window: &[u8], last: bool, damaged: &mut u64) -> (usize, En
     (at, if at == window.len() { End::Nothing } else { End::Something })
 }
 
-/// What the ledger has behind the head.
+/// The stored part behind the head.
 fn behind<T: Stored>(bytes: &[u8]) -> Option<T> {
     stored::read(bytes.get(size_of::<EventHead>()..)?)
 }
 
-/// The counters of work, if it has some.
+/// The counters of GPU work, if it has any.
 fn counters(bytes: &[u8]) -> Option<Counters<'_>> {
     if bytes.get(7)? & EVENT_COUNTED == 0 {
         return Some(Counters::default());

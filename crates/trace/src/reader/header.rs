@@ -26,7 +26,7 @@ pub struct Header {
     pub lost: [u64; LOST_KINDS],
     /// Ticks are those of the time-stamp counter.
     pub tsc: bool,
-    /// Only the latest events were kept, in about so many bytes.
+    /// With a ring: about how many bytes of the latest events were kept.
     pub keep: Option<u64>,
     /// How many earlier ones were overwritten.
     pub overwritten: u64,
@@ -66,8 +66,8 @@ pub(super) fn read_header(file: &File, path: &Path) -> Result<Header, Error> {
                 expected: "format 1 (the file was written by another version of cushim)",
             });
         }
-        // An odd sequence: the writer was interrupted there, or died there. The first calibration is
-        // always good.
+        // An odd sequence: the writer was interrupted or died while it wrote. The first calibration
+        // is always valid.
         let seq = u64_at(&page, std::mem::offset_of!(FileHeader, latest_seq));
         if seq.is_multiple_of(2) || tries > 100 {
             break;

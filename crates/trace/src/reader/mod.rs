@@ -71,7 +71,7 @@ struct Chunk {
     start: u64,
     size: u64,
     tid: u32,
-    /// In a ring: overwritten since, if it does not stand there any more.
+    /// In a ring: the chunk was overwritten if its sequence has changed.
     sequence: u64,
 }
 
@@ -115,7 +115,7 @@ impl TraceFile {
         TraceFile::of(file, path)
     }
 
-    /// As [`TraceFile::open`] of what `file` holds; it is called `path` where it is named.
+    /// As [`TraceFile::open`], with the open `file`; messages call it `path`.
     pub fn of(file: File, path: &Path) -> Result<Self, Error> {
         let header = read_header(&file, path)?;
         let mut trace = TraceFile {
@@ -166,13 +166,14 @@ impl TraceFile {
         let mut found = Vec::new();
         self.find_reused(&mut found)?;
         self.find_chunks(&mut found)?;
-        // In a ring the order in the file is not that in time; else there is no sequence, and the sort
-        // leaves them as they are.
+        // In a ring, file order is not time order; otherwise all sequences are 0, and the sort
+        // keeps their order.
         found.sort_by_key(|(sequence, ..)| *sequence);
         for (_, start, bytes) in found {
             self.add_chunk(start, &bytes);
         }
-        // The mailbox before the metadata: a mark that moves between the two is seen in one of them.
+        // The mailbox is read before the metadata: a mark that moves meanwhile is seen in one of
+        // them.
         let mut page = [0; PAGE];
         let size = self.read_at(&mut page, 0)?;
         let posted = mailbox::posted(page.get(..size).unwrap_or(&[]));
@@ -188,8 +189,8 @@ impl TraceFile {
         Ok(())
     }
 
-    /// Places (offset and size in bytes) of event chunks that were handed out whole since the last call
-    /// and that the writer has left: whoever follows a live file alone may give their room back.
+    /// Places (offset and size in bytes) of event chunks that were handed out completely since the
+    /// last call and that the writer has left: the only reader of a live file may free them.
     pub fn take_finished(&mut self) -> Vec<(u64, u64)> {
         std::mem::take(&mut self.finished)
     }
@@ -207,8 +208,8 @@ impl TraceFile {
         Ok(got)
     }
 
-    /// Hands the events that have come to an end since the last poll to `take`, in the order of their
-    /// beginning as far as it is known. With `last`, calls that never came back are handed out too.
+    /// Hands events that ended since the last poll to `take`, in the order of their beginning as
+    /// far as it is known. With `last`, calls that never returned are handed out too.
     pub fn poll(
         &mut self,
         last: bool,
@@ -225,8 +226,8 @@ impl TraceFile {
         Ok(progress)
     }
 
-    /// Looks for events that have come to an end (with `last`, for all); [`TraceFile::next_ns`] and
-    /// [`TraceFile::take_next`] then go through them. `poll` is the two together, for one file.
+    /// Looks for events that have ended (with `last`, for all); [`TraceFile::next_ns`] and
+    /// [`TraceFile::take_next`] then go through them. `poll` does both for one file.
     pub fn look(&mut self, last: bool) -> Result<(), Error> {
         self.refresh()?;
         self.last = last;
@@ -234,7 +235,7 @@ impl TraceFile {
         for &number in &numbers {
             self.fill(number, last)?;
         }
-        // An event is stored after its metadata: what the windows refer to is in the file by now.
+        // Metadata is stored before the events that refer to it: it is in the file by now.
         self.refresh()?;
         self.heads.clear();
         for &number in &numbers {
@@ -278,7 +279,8 @@ impl TraceFile {
         true
     }
 
-    /// Hands out the next event; false where there is none. A record that is no event takes a turn too.
+    /// Hands out the next event; false where there is none. A call may also consume a record that
+    /// is no event.
     pub fn take_next(
         &mut self,
         take: &mut dyn FnMut(&Metadata, &Event<'_>),
@@ -299,7 +301,8 @@ impl TraceFile {
         let exhausted = self.buffers.get(&number).is_none_or(|b| b.taken >= b.usable);
         if exhausted {
             self.fill(number, last)?;
-            // These events may be younger than the metadata that was read; theirs is in the file by now.
+            // These events may be newer than the metadata read so far; theirs is in the file by
+            // now.
             self.refresh()?;
         }
         let Some(buffer) = self.buffers.get(&number) else { return Ok(None) };

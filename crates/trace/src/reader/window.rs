@@ -10,7 +10,7 @@ use crate::layout::*;
 use crate::meta::Metadata;
 
 impl TraceFile {
-    /// Reads on where the buffer's window ends.
+    /// Reads the next part of the buffer into its window.
     pub(super) fn fill(&mut self, number: u32, last: bool) -> Result<(), Error> {
         loop {
             let Some(buffer) = self.buffers.get_mut(&number) else { return Ok(()) };
@@ -33,7 +33,7 @@ impl TraceFile {
             window.truncate(got);
             let (usable, end) = usable(&window, last, &mut self.damaged);
             if usable > 0 && !self.header.closed {
-                // Second pass: everything stored before the `done` that was just seen.
+                // Second read: it sees everything that was stored before the `done` just seen.
                 window.truncate(usable);
                 let got = self.read_at(&mut window, at)?;
                 window.truncate(got / SLOT * SLOT);
@@ -44,14 +44,14 @@ impl TraceFile {
             let Some(buffer) = self.buffers.get_mut(&number) else { return Ok(()) };
             (buffer.window, buffer.usable) = (window, usable);
             if gone {
-                // Later events stand there; what enclosed the next one is not known any more.
+                // The chunk holds later events; what encloses the next event is no longer known.
                 buffer.window.clear();
                 buffer.open.clear();
                 buffer.at = (buffer.at.0 + 1, 0);
                 continue;
             }
-            // The chunk is finished where nothing more was written in it and the writer went on to
-            // the next, or where not even one slot is left.
+            // The chunk is finished where the writer went on to the next one and nothing is left to
+            // read, or where less than a slot is left.
             let finished = usable == 0 && (end == End::Nothing || room < SLOT) && more_chunks;
             if !finished {
                 return Ok(());
@@ -93,7 +93,7 @@ impl TraceFile {
         // Neither encloses a call nor is enclosed by one.
         let apart = matches!(body, Body::Gpu(_) | Body::Range(_));
         if !apart {
-            // What encloses it may not have been recorded, or have been overwritten: 0.
+            // The enclosing call may be unrecorded or overwritten: 0.
             buffer.open.resize(depth.into(), 0);
         }
         let parent = buffer.open.last().copied().filter(|&id| id != 0 && !apart);

@@ -11,14 +11,14 @@ use super::Recorder;
 use super::buffer::FIRST_CHUNK;
 use crate::layout::{CHUNK_MAX, PAGE};
 
-/// Between two looks at how far the reader is.
+/// Time between two looks at the reader's progress.
 const PAUSE_NS: libc::c_long = 1_000_000;
-/// So many pauses until it is asked whether there still is a reader.
+/// Pauses after which the writer checks that there still is a reader.
 const PAUSES: u32 = 100;
 
 impl Recorder {
-    /// How large chunks become: where the reader may be so far behind only, a thousand threads are to have one each, as
-    /// a chunk that is still written is given back by nobody.
+    /// The largest chunk. Where the reader's lag is bounded, a thousand threads must fit a chunk
+    /// each, since a reader cannot free a chunk that is still written.
     pub(super) fn largest_chunk(&self) -> usize {
         self.backlog.map_or(CHUNK_MAX, |backlog| {
             let share = (backlog.most / 1024).min(CHUNK_MAX as u64) as usize;
@@ -26,7 +26,7 @@ impl Recorder {
         })
     }
 
-    /// Whether `size` more bytes are more than the reader may be behind.
+    /// Whether the reader would be too far behind with `size` more bytes.
     pub(super) fn is_behind(&self, size: usize) -> bool {
         let Some(backlog) = self.backlog else { return false };
         let header = self.header.as_ptr();
@@ -40,7 +40,8 @@ impl Recorder {
         used.saturating_sub(returned).saturating_add(size as u64) > backlog.most
     }
 
-    /// Whether there is room for `size` more bytes before the reader; waits for it where that is wanted.
+    /// Whether the reader is near enough for `size` more bytes; waits for it where the settings say
+    /// so.
     #[cold]
     pub(super) fn keeps_up(&self, size: usize) -> bool {
         let mut pauses = 0;
@@ -63,7 +64,7 @@ impl Recorder {
         true
     }
 
-    /// Whether somebody holds the lock of the folder that the file is in, as the one who reads it does.
+    /// Whether a reader is there: it holds a lock on the file's folder.
     fn has_reader(&self) -> bool {
         let path = self.path();
         let folder = path.parent().and_then(|f| CString::new(f.as_os_str().as_bytes()).ok());
@@ -115,7 +116,7 @@ mod tests {
         let mut file = TraceFile::open(&path).unwrap();
         let (used, lost) = (file.header().used, file.header().lost[Lost::Behind as usize]);
         assert!(used <= 1 << 20 && lost > 80_000, "{used} {lost}");
-        // The reader goes on: so does the file.
+        // The reader goes on, and so does the writer.
         let mut seen = 0;
         file.poll(false, &mut |_, _| seen += 1).unwrap();
         let given = file.take_finished().iter().map(|(_, size)| size).sum();
@@ -146,7 +147,7 @@ mod tests {
             });
             let mut file = TraceFile::open(&path).unwrap();
             let (room, mut seen) = (Room::open(&path).unwrap(), 0);
-            // To the writer's end: what it writes last may be more than the reader may be behind.
+            // Reads until the writer ends: its last writes may exceed the allowed lag.
             while !writer.is_finished() {
                 file.poll(false, &mut |_, _| seen += 1).unwrap();
                 room.give_back(file.take_finished().iter().map(|(_, size)| size).sum());

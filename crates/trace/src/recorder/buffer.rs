@@ -23,7 +23,7 @@ pub struct Buffer {
     mapped: Vec<(NonNull<u8>, usize)>,
 }
 
-// SAFETY: the pointers are to a shared mapping that only the holder of the buffer writes.
+// SAFETY: the pointers lead into a shared mapping that only the owner of the buffer writes.
 unsafe impl Send for Buffer {}
 
 /// Reserved slots of an event: zero, to be filled, then [`Slots::publish`]ed.
@@ -42,7 +42,7 @@ impl Buffer {
         self.tid
     }
 
-    /// From here on the buffer is that of thread `tid`.
+    /// From here on the buffer belongs to thread `tid`.
     pub(super) fn rename(&mut self, recorder: &Recorder, tid: u32) {
         self.tid = tid;
         if self.cursor.is_null() {
@@ -81,18 +81,18 @@ impl Buffer {
         let least = (bytes + CHUNK_HEADER).next_multiple_of(PAGE);
         let size = match recorder.ring_chunk {
             0 => self.next_size.max(least),
-            // An event that does not fit into a chunk of the ring fits nowhere.
+            // An event larger than a chunk of the ring cannot be stored.
             ring if ring < least => {
                 recorder.lose(Lost::Limit);
                 return false;
             }
             ring => ring,
         };
-        // Chunks in which no event is open: they go, or back to the ring.
+        // Chunks in which no event is open are unmapped, or go back to the ring.
         let mut done = Vec::new();
         if idle && recorder.ring_chunk != 0 {
             std::mem::swap(&mut done, &mut self.mapped);
-            // Should no chunk be had, the cursor must not stay in one that another thread may get.
+            // If no chunk can be had, the cursor must not stay in one that another thread may get.
             (self.cursor, self.end) = (std::ptr::null_mut(), std::ptr::null_mut());
         }
         let got = recorder.event_chunk(self.number, self.tid, size, &mut done);
@@ -121,8 +121,8 @@ impl Buffer {
     }
 }
 
-/// Has the lines of the next event in the cache when it comes: they were last touched when the chunk's
-/// pages were made present, and a store buffer full of misses is what holds a burst of launches up.
+/// Prefetches the cache lines of the next event: they were last touched when the chunk's pages were
+/// made present, and a store buffer full of misses slows a burst of launches.
 #[inline(always)]
 fn fetch_for_writing(at: *mut u8) {
     #[cfg(target_arch = "x86_64")]
@@ -140,7 +140,7 @@ fn fetch_for_writing(at: *mut u8) {
 }
 
 impl Slots {
-    /// Stores the event's head but its first word.
+    /// Stores the event's head except its first word.
     ///
     /// # Safety
     /// The slots were reserved and not yet published.
@@ -172,7 +172,7 @@ impl Slots {
         head.store(u32::from(kind) | (count as u32) << 16, Ordering::Release);
     }
 
-    /// The call came back at `end` with `status`.
+    /// Notes that the call returned at `end` with `status`.
     ///
     /// # Safety
     /// The event was published and its chunk is still mapped.

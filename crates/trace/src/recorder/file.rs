@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use crate::Error;
 use crate::layout::{Lost, PAGE};
 
-/// File descriptors from here up are rarely closed or reused by programs that tidy up after a fork.
+/// Programs that close descriptors after a fork rarely touch those from here up.
 const HIGH_FD: i32 = 700;
 
 pub(super) struct Backing {
@@ -26,8 +26,8 @@ pub(super) struct Backing {
 }
 
 impl Backing {
-    /// Creates the file; answers it and the limit, which `RLIMIT_FSIZE` may lower (growing beyond it
-    /// would raise SIGXFSZ in the traced program).
+    /// Creates the file; returns it and the limit, which `RLIMIT_FSIZE` may lower (growing beyond
+    /// it would raise SIGXFSZ in the traced program).
     pub fn create(path: &Path, limit: u64) -> Result<(Self, u64), Error> {
         let c_path = CString::new(path.as_os_str().as_bytes())
             .map_err(|_| Error::io("create", path, io::ErrorKind::InvalidInput.into()))?;
@@ -86,7 +86,7 @@ impl Backing {
         }
     }
 
-    /// Adds `size` bytes at the end: reserved and mapped.
+    /// Adds `size` bytes at the end, reserves and maps them.
     pub fn grow(&mut self, size: usize) -> Result<NonNull<u8>, Lost> {
         // A program may have closed our descriptor, and opened something else under its number.
         if identity(self.fd).ok() != Some((self.dev, self.ino)) {
@@ -120,7 +120,7 @@ impl Backing {
         }
     }
 
-    /// For file systems without `fallocate`: writing takes the room.
+    /// For file systems without `fallocate`: writing zeros allocates the space.
     fn write_zeros(&self, at: u64, size: usize) -> io::Result<()> {
         let zeros = [0u8; PAGE];
         let mut done = 0;
@@ -144,7 +144,7 @@ impl Backing {
         Ok(())
     }
 
-    /// Whether the file system has less than an eighth free, and less than 1 GiB: there others find no room soon.
+    /// Whether the file system is nearly full: less than an eighth free, and less than 1 GiB.
     pub fn is_crowded(&self) -> bool {
         // SAFETY: all-zero is a valid `statfs`.
         let mut found: libc::statfs = unsafe { std::mem::zeroed() };
@@ -238,7 +238,7 @@ mod tests {
             assert!(!backing.is_crowded(), "3 of 16, and an eighth is 2");
             std::fs::write(at.join("more"), [0; 2 * PAGE]).unwrap();
             assert!(backing.is_crowded(), "1 of 16");
-            // What is lost then is lost for want of room, and not for a limit.
+            // Such events count as lost for lack of space, not for a limit.
             let process = crate::meta::Process::default();
             std::fs::remove_file(at.join("fill")).unwrap();
             let recorder =
@@ -251,7 +251,7 @@ mod tests {
             let lost = file.header().lost;
             assert_eq!(lost[Lost::NoSpace as usize], lost.iter().sum::<u64>(), "{lost:?}");
             assert!(lost[Lost::NoSpace as usize] > 0);
-            // As it is where somebody reads the file meanwhile, who leaves room for others.
+            // The same with a reader, which leaves space for others.
             let backlog = Some(crate::recorder::Backlog { most: 1 << 30, wait: false });
             let settings = crate::recorder::Settings { backlog, ..Default::default() };
             let recorder =

@@ -11,20 +11,20 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use crate::clock;
 
-/// So long a thread waits for the others' cold work before it counts its event as lost, ns.
+/// How long a thread waits for the lock before it counts its event as lost, ns.
 const PATIENCE_NS: u64 = 1_000_000_000;
-/// So long after somebody waited in vain, until somebody has it again.
+/// The same after a thread gave up, until the lock is taken again, ns.
 const IMPATIENCE_NS: u64 = 2_000_000;
 
 const FREE: u32 = 0;
 const TAKEN: u32 = 1;
-/// Taken, and somebody may sleep.
+/// Taken, and another thread may sleep on it.
 const AWAITED: u32 = 2;
 
 #[derive(Default)]
 pub(super) struct Lock {
     word: AtomicU32,
-    /// The last one who waited gave up.
+    /// The last thread that waited gave up.
     hopeless: AtomicBool,
 }
 
@@ -54,7 +54,8 @@ impl Lock {
                 tv_sec: ((until - now) / 1_000_000_000) as libc::time_t,
                 tv_nsec: ((until - now) % 1_000_000_000) as libc::c_long,
             };
-            // SAFETY: an aligned word of ours and a time; whatever it answers, the word is looked at.
+            // SAFETY: an aligned word of ours and a time; the word is checked whatever the call
+            // returns.
             unsafe {
                 libc::syscall(
                     libc::SYS_futex,

@@ -43,7 +43,7 @@ pub struct Recorder {
     /// With [`FLAG_RING`]: the size of every event chunk; else 0.
     ring_chunk: usize,
     backlog: Option<Backlog>,
-    /// Who reads the file is gone: nobody waits any more.
+    /// The reader is gone: no call waits any more.
     alone: AtomicBool,
 }
 
@@ -130,7 +130,7 @@ impl Recorder {
             .load(Ordering::Relaxed)
     }
 
-    /// Takes `bits` out of the control word; answers it as it is then.
+    /// Clears `bits` in the control word; returns the new value.
     #[cold]
     pub fn clear_control(&self, bits: u32) -> u32 {
         self.page().control().fetch_and(!bits, Ordering::AcqRel) & !bits
@@ -163,8 +163,8 @@ impl Recorder {
     }
 
     fn counter(&self, why: Lost) -> &AtomicU64 {
-        // SAFETY: `header` stays mapped as long as `self`; there is a counter for each reason, and they are only touched as
-        // atomics.
+        // SAFETY: `header` stays mapped as long as `self`; each reason has a counter, which is only
+        // touched as an atomic.
         unsafe {
             let first = (&raw mut (*self.header.as_ptr()).lost).cast::<u64>();
             AtomicU64::from_ptr(first.add(why as usize))
@@ -186,7 +186,7 @@ impl Recorder {
             let least = (record.len() + CHUNK_HEADER).next_multiple_of(PAGE);
             let size = least.max(if cold.meta.is_none() { 16 << 10 } else { 128 << 10 });
             let Ok(base) = self.new_chunk(cold, CHUNK_META, size, 0, 0) else { return false };
-            // A full metadata chunk stays mapped: there are few, and readers of this process none.
+            // A full metadata chunk stays mapped: there are few.
             cold.meta = Some(MetaChunk { base, size, used: CHUNK_HEADER });
         }
         let Some(meta) = cold.meta.as_mut() else { return false };
@@ -216,7 +216,7 @@ impl Recorder {
         Some(buffer)
     }
 
-    /// Takes back the buffer of a thread that ends; another thread goes on with it.
+    /// Takes back the buffer of a thread that ends; another thread will use it.
     pub fn detach(&self, buffer: Buffer) {
         let mut buffer = Some(buffer);
         self.cold(|cold| cold.free.extend(buffer.take()));
@@ -226,7 +226,7 @@ impl Recorder {
     /// the buffer's chunks in which no event is open, may be used again.
     ///
     /// # Errors
-    /// Why there is none, as the event that wanted it is counted.
+    /// The reason by which the event is counted as lost.
     #[cold]
     fn event_chunk(
         &self,
@@ -243,7 +243,8 @@ impl Recorder {
         }
         let mut again = None;
         let got = self.cold(|cold| {
-            // A reader keeps its files where others have theirs, mostly in memory: not to the last byte.
+            // With a reader, files are on a file system shared with others, mostly in memory: leave
+            // some of it free.
             if self.backlog.is_some() && cold.backing.is_crowded() {
                 return Err(Lost::NoSpace);
             }
@@ -260,7 +261,7 @@ impl Recorder {
             let Some(ring) = &mut cold.ring else { return fresh };
             match fresh {
                 Ok(_) => ring.bytes += size as u64,
-                // What was full is not full any more once a call has come back.
+                // A full ring has room again once a call has returned.
                 Err(_) => again = ring.done.pop_front().map(|(base, _)| (base, ring.sequence)),
             }
             if again.is_some() {
@@ -269,19 +270,19 @@ impl Recorder {
             fresh
         });
         if let Some((base, sequence)) = again {
-            // Outside the lock: emptying takes microseconds.
+            // Done outside the lock: emptying takes microseconds.
             let chunk = ring::header(size, buffer, tid);
             // SAFETY: a whole chunk of the ring, mapped for good, which was taken out of it above.
             let lost = unsafe { ring::empty(base, chunk, sequence) };
             self.page().overwritten().fetch_add(lost, Ordering::Relaxed);
             return Ok(base);
         }
-        // Without the lock within a process that was just forked, for instance.
+        // The lock may be unavailable, in a process that was just forked for instance.
         let got = got.unwrap_or(Err(Lost::NotReady));
         match got {
-            // Outside the lock, too: as many faults as the chunk has pages.
+            // Also outside the lock: it takes a fault per page.
             Ok(base) => file::populate(base, size),
-            // Where a reader gives room back, what is full is so for now.
+            // Where a reader frees space, a full file may have room later.
             Err(why)
                 if self.ring_chunk == 0
                     && (self.backlog.is_none() || why == Lost::FileSize)
@@ -339,8 +340,8 @@ impl Recorder {
         }
     }
 
-    /// The process ends through `exit`: last calibration, and a word that says so. Recording goes on
-    /// working.
+    /// The process ends through `exit`: writes the last calibration and sets `closed`. Recording
+    /// still works.
     pub fn close(&self) {
         self.cold(|_| self.recalibrate());
         // SAFETY: `header` stays mapped; `closed` is an aligned u32.
@@ -362,7 +363,7 @@ impl Recorder {
     }
 }
 
-/// Puts errno back: what the traced call left there is the program's.
+/// Restores errno, which the traced call set for the program.
 struct Errno(i32);
 
 impl Errno {

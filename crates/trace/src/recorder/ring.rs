@@ -11,7 +11,7 @@ use crate::layout::*;
 
 /// A chunk of the ring has at least this size, so that every event fits.
 const LEAST: usize = 16 << 10;
-/// And at most this: emptying it is what the unlucky call waits for.
+/// And at most this: a call may have to wait until one is emptied.
 const MOST: usize = 256 << 10;
 
 /// The chunks that are not in use by a thread. All chunks of the ring stay mapped.
@@ -24,7 +24,7 @@ pub(super) struct Ring {
     pub bytes: u64,
     /// How many chunks were handed out.
     pub sequence: u64,
-    /// Chunks in which no event is open, in the order in which they became so.
+    /// Chunks in which no event is open, in the order in which their last event ended.
     pub done: VecDeque<(NonNull<u8>, usize)>,
 }
 
@@ -52,8 +52,8 @@ pub(super) fn header(size: usize, buffer: u32, tid: u32) -> ChunkHeader {
     }
 }
 
-/// Empties the chunk at `base` and gives it the header `chunk` and `sequence`; answers how many events
-/// were in it.
+/// Empties the chunk at `base` and gives it the header `chunk` and `sequence`; returns how many
+/// events it held.
 ///
 /// # Safety
 /// `base` is a mapped event chunk of `chunk.size` bytes in which nobody writes.

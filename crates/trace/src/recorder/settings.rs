@@ -5,12 +5,12 @@
 use crate::clock;
 use crate::layout::Calibration;
 
-/// What a reader that is behind means.
+/// What happens when the reader falls behind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backlog {
-    /// Bytes of the file that are not yet given back: so many at most.
+    /// The most bytes of the file that the reader has not given back yet.
     pub most: u64,
-    /// Calls wait until the reader has gone on, as long as there is one; else their events are lost.
+    /// Calls wait for the reader as long as there is one; else their events are lost.
     pub wait: bool,
 }
 
@@ -19,7 +19,7 @@ pub struct Backlog {
 pub struct Settings {
     /// Bytes that events may take; metadata may go beyond.
     pub limit: u64,
-    /// Keep only the latest events, in about so many bytes.
+    /// Keep only the latest events, in about this many bytes.
     pub keep: Option<u64>,
     /// Ticks are those of the time-stamp counter; else monotonic nanoseconds.
     pub tsc: bool,
@@ -27,7 +27,7 @@ pub struct Settings {
     pub first: Option<Calibration>,
     /// What stands in the control word at the start: `CONTROL_*` bits.
     pub control: u32,
-    /// Somebody reads the file while it is written, and may be so far behind.
+    /// Set where a reader follows the file while it is written: how far it may be behind.
     pub backlog: Option<Backlog>,
 }
 

@@ -21,7 +21,7 @@ use cushim_accel::ImageKind;
 use cushim_image::linked;
 
 impl Target {
-    /// How well it suits; the highest is taken, nothing where it does not run.
+    /// How well it suits (the highest is taken); `None` where it does not run.
     fn rank(&self, kind: Kind, arch: &Arch) -> Option<(u8, u32, u8)> {
         let (of, here) = (|n: u32| n / 10, self.number());
         let known = match arch {
@@ -46,7 +46,7 @@ impl Target {
             }
             (Kind::Ptx, None) if self.ptx => Some((2, 0, 0)),
             (Kind::Ptx, Some((n, v))) if self.ptx && below(n, v) => Some((2, n, variant(v))),
-            // The earliest of the later ones uses the least that is new.
+            // The earliest of the later ones uses the fewest new features.
             (Kind::Ptx, Some((n, v))) if self.ptx && self.later => {
                 Some((1, u32::MAX - n, u8::MAX - variant(v)))
             }
@@ -56,8 +56,8 @@ impl Target {
 }
 
 impl Target {
-    /// How well a code object of AMD's suits: by the place of its processor in the list, then by how many features
-    /// it was compiled for.
+    /// How well a code object of AMD's suits: by the index of its processor in the list, then by
+    /// how many features it was compiled for.
     fn amd(&self, name: &str) -> Option<(u8, u32, u8)> {
         let place = self.isas.iter().position(|isa| runs(isa, name))?;
         let features = name.split(':').skip(1).count();
@@ -65,8 +65,9 @@ impl Target {
     }
 }
 
-/// Whether code for the target ID `code` runs where `isa` is what there is: the same processor, and no feature set
-/// otherwise. What the code does not name may be either (LLVM, "User Guide for AMDGPU Backend", "Target ID").
+/// Whether code for the target ID `code` runs on `isa`: the same processor, and no feature set
+/// differently. Features that the code does not name may be on or off (LLVM, "User Guide for AMDGPU
+/// Backend", "Target ID").
 fn runs(isa: &str, code: &str) -> bool {
     let (mut here, mut wanted) = (isa.split(':'), code.split(':'));
     if here.next() != wanted.next() {
@@ -76,21 +77,21 @@ fn runs(isa: &str, code: &str) -> bool {
     wanted.all(|feature| here.contains(&feature))
 }
 
-/// What a device gets.
+/// The image chosen for a device.
 #[derive(Clone, Debug)]
 pub struct Chosen<'a> {
-    /// What it is.
+    /// Its kind.
     pub kind: ImageKind,
-    /// What it was compiled for.
+    /// Its architecture.
     pub arch: Arch,
-    /// The image, unpacked. Several are PTX texts that are to be linked. Texts have no NUL.
+    /// The image, unpacked. Several are PTX texts to be linked. Texts have no NUL.
     pub parts: Vec<Cow<'a, [u8]>>,
 }
 
 /// Chooses for a device: the best image of the container, else the best PTX of each one that was linked.
 ///
 /// # Errors
-/// [`Error::NoImage`], which says what there is; [`Error::Image`] where it cannot be read.
+/// [`Error::NoImage`], which lists the images; [`Error::Image`] where it cannot be read.
 pub fn choose<'a>(source: &'a Source<'_>, target: &Target) -> Result<Chosen<'a>, Error> {
     if is_own(&source.whole) {
         let parts = vec![Cow::Borrowed(&*source.whole)];
@@ -106,7 +107,7 @@ pub fn choose<'a>(source: &'a Source<'_>, target: &Target) -> Result<Chosen<'a>,
         return Ok(best);
     }
     let mut chosen = Chosen { kind: ImageKind::Ptx, arch: Arch::Unknown, parts: Vec::new() };
-    // Machine code of one unit says nothing about the others': only texts can be joined here.
+    // Machine code of one unit lacks the others: only texts can be linked here.
     let texts = Target { cubin: false, ..*target };
     for part in &source.linked {
         let before = holds.len();
@@ -133,7 +134,7 @@ fn none(source: &Source<'_>, mut holds: Vec<Held>, target: &Target) -> Error {
     Error::NoImage(Box::new(NoImage { holds, is_cubin, target: *target }))
 }
 
-/// What is said of an image that does not suit.
+/// An image that does not suit, for a message.
 fn held(image: &inventory::Image<'_>, limits: &Limits) -> Held {
     let read = |bytes: &[u8]| Cubin::read(bytes, limits).ok().and_then(|cubin| cubin.maker());
     let is_cubin = image.kind == Kind::Cubin;
@@ -141,7 +142,7 @@ fn held(image: &inventory::Image<'_>, limits: &Limits) -> Held {
     Held { kind: image.kind, arch: image.arch.clone(), maker }
 }
 
-/// The best image of one container; where there is none, what it has goes to `holds`.
+/// The best image of one container; if none suits, its images are added to `holds`.
 fn best<'a>(
     bytes: &'a [u8],
     target: &Target,
@@ -159,7 +160,7 @@ fn best<'a>(
         let rank = target.rank(image.kind, &image.arch)?;
         Some((rank, image))
     });
-    // Of equals the first, as the container has them.
+    // Of equals, the first one in the container.
     let best = ranked.reduce(|best, next| if next.0 > best.0 { next } else { best });
     let Some((_, image)) = best else {
         holds.extend(images.iter().map(|image| held(image, &limits)));

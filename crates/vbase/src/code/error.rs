@@ -14,15 +14,15 @@ pub enum Error {
     /// A null pointer.
     #[error("found a null pointer, expected a device image")]
     Null,
-    /// The image says that it is longer than what is mapped.
+    /// The image claims to be longer than its mapped memory.
     #[error("the image at {at:#x} should have {need} bytes, but that memory is not mapped")]
     Unreadable {
         /// Where it begins.
         at: usize,
-        /// How long it says it is.
+        /// Its claimed length.
         need: u64,
     },
-    /// Nothing that is known begins so.
+    /// Unknown first bytes.
     #[error(
         "the image at {at:#x} begins with {found:02x?}, expected a fat binary, a cubin, PTX text or a \
          clang offload container"
@@ -44,30 +44,30 @@ pub enum Error {
     NoImage(Box<NoImage>),
 }
 
-/// What was looked for in vain.
+/// Why no image suits.
 #[derive(Debug)]
 pub struct NoImage {
-    /// What the container holds.
+    /// The images in the container.
     pub holds: Vec<Held>,
-    /// The image is one cubin and no container: a tool made it while the program ran, or for a file of its own.
+    /// The image is a bare cubin: a tool made it while the program ran, or as a separate file.
     pub is_cubin: bool,
-    /// What it was to be for.
+    /// The device's target.
     pub target: Target,
 }
 
 /// An image that does not suit.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Held {
-    /// What it is.
+    /// Its kind.
     pub kind: ImageKind,
-    /// What it was compiled for.
+    /// Its architecture.
     pub arch: Arch,
-    /// The tool that made it, where it is machine code that says so.
+    /// The tool that made it, where it is machine code that names one.
     pub maker: Option<Maker>,
 }
 
 impl Error {
-    /// What CUDA answers to it (`CUresult`; `cudaError_t` has the same numbers).
+    /// CUDA's error for it (`CUresult`; `cudaError_t` has the same numbers).
     pub fn status(&self) -> i32 {
         match self {
             Error::Null => 1,

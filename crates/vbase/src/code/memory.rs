@@ -14,25 +14,25 @@ use super::error::Error;
 use super::own::is_own;
 use cushim_image::linked;
 
-/// Most device links in a list of prelinked fat binaries, and most bytes of a text.
+/// The most device links in a list of prelinked fat binaries, and the most bytes of a text.
 const MOST: usize = 1 << 30;
 /// The page size of x86-64.
 const PAGE: usize = 4096;
 
-/// An image, and what it is to be linked with.
+/// An image, and those to link it with.
 #[derive(Clone, Debug)]
 pub struct Source<'a> {
-    /// Where the program has it.
+    /// Its address in the program.
     pub address: usize,
     /// The container or image. PTX text without its NUL.
     pub whole: Cow<'a, [u8]>,
-    /// The fat binaries that a device linker joined to `whole` (`nvcc -rdc=true`), in order: where `whole`
-    /// has nothing for a device, their PTX is linked anew, as NVIDIA's driver does.
+    /// The fat binaries that a device linker joined to `whole` (`nvcc -rdc=true`), in order: where
+    /// no image in `whole` suits a device, their PTX is linked, as NVIDIA's driver does.
     pub linked: Vec<Cow<'a, [u8]>>,
 }
 
 impl Source<'static> {
-    /// An image that nobody else holds: a file's bytes.
+    /// An image from a file's bytes.
     pub fn owned(bytes: Vec<u8>) -> Self {
         Source { address: 0, whole: Cow::Owned(bytes), linked: Vec::new() }
     }
@@ -43,7 +43,7 @@ impl<'a> Source<'a> {
     /// clang, or text that ends with NUL.
     ///
     /// # Safety
-    /// `address` is null or that of something that CUDA takes as an image and that stays unchanged for `'a`.
+    /// `address` is null or that of an image in CUDA's sense that stays unchanged for `'a`.
     ///
     /// # Errors
     /// [`Error::Null`], [`Error::Unreadable`], [`Error::Unknown`], [`Error::Image`].
@@ -72,7 +72,7 @@ impl<'a> Source<'a> {
         if wrapper.version == 2 && wrapper.filename_or_list != 0 {
             // `__cudaPrelinkedFatbins` of crt/link.stub: pointers, the last one null.
             for at in (wrapper.filename_or_list..).step_by(size_of::<usize>()) {
-                // SAFETY: the list's next place: it has not ended yet.
+                // SAFETY: the list's next entry: it has not ended yet.
                 let place = unsafe { bytes(at, size_of::<usize>()) }?;
                 let next = place.try_into().map_or(0, usize::from_ne_bytes);
                 if next == 0 || linked.len() == MOST {
@@ -85,7 +85,7 @@ impl<'a> Source<'a> {
         Ok(Source { address: wrapper.data, whole, linked })
     }
 
-    /// A copy that does not need the program's memory any more.
+    /// A copy that no longer needs the program's memory.
     pub fn into_owned(self) -> Source<'static> {
         let own = |bytes: Cow<'a, [u8]>| Cow::Owned(bytes.into_owned());
         Source {
@@ -96,19 +96,19 @@ impl<'a> Source<'a> {
     }
 }
 
-/// The image at `address`, as long as it says it is.
+/// The image at `address`, with its claimed length.
 unsafe fn image<'a>(address: usize) -> Result<&'a [u8], Error> {
     let limits = Limits::DEFAULT;
-    // SAFETY: the caller's address is that of an image, and each has four bytes at least.
+    // SAFETY: the caller's address is that of an image, which has at least four bytes.
     let first: [u8; 4] = unsafe { prefix(address) };
-    // Enough of a prefix to learn more, which every image of its kind has.
+    // A prefix that every image of its kind has, enough to learn more.
     let mut known = match first {
         [0x50, 0xed, 0x55, 0xba] | [b'C', b'C', b'O', b'B'] | [0x10, 0xff, 0x10, 0xad] => 16,
         [b'_', b'_', b'C', b'L'] => 32,
         [0x7f, b'c', b'u', b'L'] => linked::HEADER,
         [0x7f, b'E', b'L', b'F'] => cushim_image::sniff::MIN_PREFIX,
         _ => {
-            // SAFETY: text, whatever it says.
+            // SAFETY: any text.
             let text = unsafe { text(address) }?;
             let known =
                 is_own(text) || matches!(cushim_image::extent(text, &limits), Ok(Extent::Text));
@@ -119,7 +119,8 @@ unsafe fn image<'a>(address: usize) -> Result<&'a [u8], Error> {
         }
     };
     loop {
-        // SAFETY: an image of this kind has `known` bytes at least; `bytes` looks whether they are mapped.
+        // SAFETY: an image of this kind has at least `known` bytes; `bytes` checks whether they are
+        // mapped.
         let start = unsafe { bytes(address, known) }?;
         if start.starts_with(&linked::MAGIC) {
             let length = linked::length(start).ok_or(Error::Link)?;
@@ -132,7 +133,7 @@ unsafe fn image<'a>(address: usize) -> Result<&'a [u8], Error> {
                 // SAFETY: the image's own header says its length; `bytes` looks whether that is mapped.
                 return unsafe { bytes(address, length) };
             }
-            // Longer each time, and bounded by the limits.
+            // It grows each time, and is bounded by the limits.
             Extent::Need(more) => known = usize::try_from(more).unwrap_or(usize::MAX),
             Extent::Text => return Err(Error::Unknown { at: address, found: first }),
         }
@@ -160,7 +161,7 @@ unsafe fn bytes<'a>(address: usize, length: usize) -> Result<&'a [u8], Error> {
     if !mapped(address, length) {
         return Err(Error::Unreadable { at: address, need: length as u64 });
     }
-    // SAFETY: mapped, and unchanging by the caller's word.
+    // SAFETY: mapped, and unchanged by the caller's promise.
     Ok(unsafe { std::slice::from_raw_parts(std::ptr::with_exposed_provenance(address), length) })
 }
 

@@ -4,10 +4,10 @@
 
 use std::sync::OnceLock;
 
-/// How images of the accelerator's own kind begin.
+/// The first bytes of images of the accelerator's own kind.
 static OWN: OnceLock<&[u8]> = OnceLock::new();
 
-/// Has texts that begin so taken for the accelerator's own ([`cushim_accel::Accelerator::own_images`]).
+/// Treats texts that begin so as the accelerator's own ([`cushim_accel::Accelerator::own_images`]).
 pub fn recognise(magic: &'static [u8]) {
     let _ = OWN.set(magic);
 }

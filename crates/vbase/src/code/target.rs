@@ -1,10 +1,10 @@
-//! What a device takes.
+//! The code that a device takes.
 //!
 //! Must not know: which image it gets ([`super::choose`]).
 
 use cushim_accel::{Accelerator, ImageKind};
 
-/// What a device takes.
+/// The code that a device takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Target {
     /// Compute capability: major, minor.
@@ -13,8 +13,8 @@ pub struct Target {
     pub cubin: bool,
     /// It takes PTX.
     pub ptx: bool,
-    /// PTX for later architectures is taken where there is no other: it is not compiled for a GPU that
-    /// would lack what it uses, and what cannot be run is refused kernel by kernel.
+    /// PTX for later architectures is taken if there is no other: it is not compiled for a GPU that
+    /// may lack features, and kernels that cannot be run are refused one by one.
     pub later: bool,
     /// The instruction sets of AMD's whose code objects it takes ([`cushim_accel::Device::isas`]).
     pub isas: &'static [String],
@@ -35,7 +35,7 @@ impl Target {
         Target { capability, cubin, ptx: accelerator.accepts(ImageKind::Ptx), later: !cubin, isas }
     }
 
-    /// As architectures are numbered: 80 for 8.0, 120 for 12.0.
+    /// The architecture's number: 80 for 8.0, 120 for 12.0.
     pub fn number(&self) -> u32 {
         self.capability.0 * 10 + self.capability.1
     }

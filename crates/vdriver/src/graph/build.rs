@@ -68,8 +68,8 @@ fn with<R>(hnode: Node, read: impl FnOnce(&Payload) -> Option<R>) -> Result<R, i
 fn set(hnode: Node, made: Payload) -> Result<(), i32> {
     let (node, _) = node(hnode)?;
     let mut payload = lock(&node.payload);
-    // A graph cannot be put into itself; what takes memory stays as it is.
-    // Nor does what chooses.
+    // A graph cannot contain itself; nodes that allocate memory or are conditional cannot be
+    // changed.
     if matches!(
         *payload,
         Payload::Child(_) | Payload::Alloc(_) | Payload::Free(_) | Payload::Condition(_)
@@ -79,13 +79,13 @@ fn set(hnode: Node, made: Payload) -> Result<(), i32> {
     replace(&mut payload, made)
 }
 
-/// Edge data that says nothing: only plain dependencies are known.
+/// Checks that edge data means plain dependencies: no others are supported.
 ///
 /// # Safety
 /// `from` is null or has `count` `CUgraphEdgeData`.
 ///
 /// # Errors
-/// CUDA_ERROR_NOT_SUPPORTED for an edge of another kind, CUDA_ERROR_INVALID_VALUE for what is none.
+/// CUDA_ERROR_NOT_SUPPORTED for an edge of another kind, CUDA_ERROR_INVALID_VALUE for invalid data.
 pub unsafe fn plain(from: Ptr, count: usize) -> Result<(), i32> {
     if from.0 == 0 {
         return Ok(());
@@ -105,7 +105,7 @@ pub unsafe fn plain(from: Ptr, count: usize) -> Result<(), i32> {
 
 /// A node of any kind for a graph, by `CUgraphNodeParams`.
 unsafe fn made(graph: &Arc<Object>, from: Ptr) -> Result<Payload, i32> {
-    // SAFETY: null, which `take` refuses, or a CUgraphNodeParams; its first word says what stands behind it.
+    // SAFETY: null, which `take` refuses, or a CUgraphNodeParams; its first word says what follows.
     unsafe {
         match take::<i32>(from)? {
             CONDITIONAL => super::condition::node(graph, Ptr(from.0 + params::MEMBER)),
@@ -140,7 +140,7 @@ entry! {
 
     fn cuGraphDestroyNode (hNode: Node) {
         let (node, graph) = node(hNode)?;
-        // What was taken must be given back.
+        // What was allocated must be freed.
         let memory = matches!(&*lock(&node.payload), Payload::Alloc(_) | Payload::Free(_));
         if memory || super::device::is_updatable(&node) {
             return Err(status::INVALID_VALUE);
@@ -332,7 +332,7 @@ entry! {
     }
 }
 
-/// What a payload keeps beside its node's numbers; used to see that nothing is taken twice.
+/// The allocations of nodes; used to see that none is allocated twice.
 pub fn taken(nodes: &[Arc<Part>]) -> Vec<Arc<memory::Allocation>> {
     let of = |node: &Arc<Part>| match &*lock(&node.payload) {
         Payload::Alloc(allocation) => Some(allocation.clone()),

@@ -24,22 +24,22 @@ use cushim_accel::{Fill, MemoryKind};
 const ASSIGN_DEFAULT: u32 = 1;
 /// Bytes of a value.
 const VALUE: usize = 4;
-/// Where `CUDA_CONDITIONAL_NODE_PARAMS` has the graphs that it gives.
+/// Offset of the returned graphs in `CUDA_CONDITIONAL_NODE_PARAMS`.
 const GRAPHS_OUT: usize = 16;
-/// Bodies of a switch, at most: a bound of ours, so that a number that is nonsense takes no memory.
+/// The most bodies of a switch: a bound of ours, so that an absurd number takes no memory.
 const MOST: u32 = 1 << 16;
 
 /// A value that kernels set.
 pub struct Value {
-    /// Where it lies: its handle.
+    /// Its address, which is its handle.
     address: u64,
     /// The id of its context.
     context: u64,
     /// The graph that it was made for.
     graph: Weak<Object>,
-    /// What it is when a launch begins; nothing where it stays as it is.
+    /// Its value when a launch begins; none where it stays as it is.
     default: Option<u32>,
-    /// A node has it.
+    /// A node uses it.
     used: AtomicBool,
 }
 
@@ -57,7 +57,7 @@ impl Value {
 
     fn set(&self, to: u32) {
         let from = (&raw const to).expose_provenance() as u64;
-        // Memory of our own: it cannot fail.
+        // Our own memory: it cannot fail.
         let _ = accelerator().copy_now(self.address, from, VALUE);
     }
 
@@ -69,7 +69,7 @@ impl Value {
         value
     }
 
-    /// What a launch does first.
+    /// The first step of a launch.
     pub fn assign(&self) -> Option<Fill> {
         let (to, size) = (self.address, VALUE);
         self.default.map(|value| Fill { to, value, size, width: 1, height: 1, pitch: VALUE })
@@ -98,7 +98,7 @@ pub enum Kind {
 
 impl Kind {
     /// # Errors
-    /// CUDA_ERROR_INVALID_VALUE for no such kind, or for so many bodies of it.
+    /// CUDA_ERROR_INVALID_VALUE for an unknown kind, or a wrong number of bodies.
     fn new(kind: i32, bodies: u32) -> Result<Kind, i32> {
         match (kind, bodies) {
             (0, 1 | 2) => Ok(Kind::If),
@@ -109,7 +109,7 @@ impl Kind {
         }
     }
 
-    /// What people call it.
+    /// Its usual name.
     pub fn name(self) -> &'static str {
         match self {
             Kind::If => "if",
@@ -129,24 +129,24 @@ impl Kind {
 
 /// What a conditional node does.
 pub struct Condition {
-    /// What chooses.
+    /// The value that chooses.
     pub value: Arc<Value>,
-    /// How.
+    /// How it chooses.
     pub kind: Kind,
-    /// What it chooses from: graphs of the node's own.
+    /// The bodies: graphs that belong to the node.
     pub bodies: Vec<Arc<Object>>,
-    /// Their handles, as `phGraph_out` leads to them.
+    /// Their handles, to which `phGraph_out` points.
     shown: Box<[usize]>,
 }
 
 impl Condition {
-    /// Of bodies.
+    /// With empty `bodies` as the node's own.
     pub fn new(value: Arc<Value>, kind: Kind, bodies: Vec<Arc<Object>>) -> Arc<Condition> {
         let shown = bodies.iter().map(handle).collect();
         Arc::new(Condition { value, kind, bodies, shown })
     }
 
-    /// The number of the body that is to run now, if one is.
+    /// The number of the body to run now, if any.
     pub fn choice(&self) -> Option<usize> {
         Some(self.kind.body(self.value.get())).filter(|body| *body < self.bodies.len())
     }
@@ -165,15 +165,15 @@ impl Condition {
     }
 }
 
-/// A conditional node of a graph, by `CUDA_CONDITIONAL_NODE_PARAMS`: handle, kind and number of bodies, where these
-/// go, context. Writes the bodies there.
+/// A conditional node of a graph, by `CUDA_CONDITIONAL_NODE_PARAMS`: handle, kind and number of
+/// bodies, place for the bodies, context. Writes the bodies' handles there.
 ///
 /// # Safety
 /// `from` is null or such a structure.
 ///
 /// # Errors
-/// CUDA_ERROR_INVALID_VALUE for a handle that is none, of another graph, of another context or of another node,
-/// and for a kind or a number of bodies that there is not.
+/// CUDA_ERROR_INVALID_VALUE for an invalid handle or one of another graph, context or node, and for
+/// an invalid kind or number of bodies.
 pub unsafe fn node(to: &Arc<Object>, from: Ptr) -> Result<Payload, i32> {
     // SAFETY: null, which `take` refuses, or a structure that begins with these four words, by the caller's promise.
     let [address, sizes, _, context]: [u64; 4] = unsafe { take(from)? };
@@ -181,7 +181,7 @@ pub unsafe fn node(to: &Arc<Object>, from: Ptr) -> Result<Payload, i32> {
     let value = lock(&VALUES).as_ref().and_then(|all| all.get(&address)?.upgrade());
     let value = value.ok_or(status::INVALID_VALUE)?;
     let owner = context::of(context as usize)?;
-    // In the graph that it was made for, or in a body in that.
+    // In the graph that it was made for, or in a body inside that.
     let made_for = |graph: &Arc<Object>| std::ptr::eq(Arc::as_ptr(graph), value.graph.as_ptr());
     let within = to.lineage().iter().any(made_for);
     if owner.id != value.context || !within || value.used.swap(true, Ordering::AcqRel) {
@@ -195,7 +195,7 @@ pub unsafe fn node(to: &Arc<Object>, from: Ptr) -> Result<Payload, i32> {
     Ok(Payload::Condition(made))
 }
 
-/// Whether a value was made for a graph, or for a body in it, that no node has.
+/// Whether a value made for a graph, or for a body in it, is used by no node.
 pub fn is_any_unused(graph: &Object) -> bool {
     let unused = |value: &Arc<Value>| !value.used.load(Ordering::Acquire);
     let inner = |node: &Arc<Part>| match &*lock(&node.payload) {
@@ -208,11 +208,11 @@ pub fn is_any_unused(graph: &Object) -> bool {
 /// Whether the nodes of a body may be there.
 ///
 /// # Errors
-/// CUDA_ERROR_NOT_SUPPORTED for a kind of node that CUDA does not take in bodies.
+/// CUDA_ERROR_NOT_SUPPORTED for a kind of node that CUDA does not allow in bodies.
 pub fn check_body(body: &Object) -> Result<(), i32> {
     body.nodes().iter().try_for_each(|node| match &*lock(&node.payload) {
         Payload::Kernel(_) | Payload::Copy(_) | Payload::Fill(_) | Payload::Empty => Ok(()),
-        // Its bodies are looked at in their turn.
+        // Its bodies are checked on their own.
         Payload::Condition(_) => Ok(()),
         Payload::Child(child) => check_body(child),
         _ => Err(status::NOT_SUPPORTED),

@@ -17,18 +17,18 @@ use cushim_accel::{NodeChange, NodeField};
 
 /// `CUmemorytype` of an array.
 const ARRAY: u32 = 3;
-/// Blocks of a grid, at most.
+/// The most blocks of a grid.
 const MOST_BLOCKS: [u32; 3] = [i32::MAX as u32, 65_535, 65_535];
 
 /// Why a graph cannot be launched by kernels.
 pub struct Refused {
     /// `CUgraphInstantiateResult`.
     pub result: i32,
-    /// The node that is why, if one is.
+    /// The node that is the reason, if any.
     pub node: Option<Arc<Part>>,
 }
 
-/// Why kernels could not launch a graph, if so.
+/// Why kernels cannot launch a graph, if they cannot.
 pub fn refused(graph: &Object) -> Option<Refused> {
     let mut found = 0;
     match first_refused(graph, &mut found) {
@@ -39,14 +39,14 @@ pub fn refused(graph: &Object) -> Option<Refused> {
     }
 }
 
-/// The first node that may not be there; counts those that do something.
+/// The first node that is not allowed; counts those that do something.
 fn first_refused(graph: &Object, found: &mut usize) -> Option<Arc<Part>> {
     graph.nodes().into_iter().find_map(|node| {
         let payload = lock(&node.payload).clone();
         let good = match payload {
             Payload::Kernel(kernel) => {
                 let kernels = kernel.dispatch.code.kernels();
-                // Launches of grids are for kernels outside of such graphs.
+                // Kernels in such graphs may not launch grids.
                 kernels.get(kernel.dispatch.kernel).is_some_and(|kernel| !kernel.launches_grids)
             }
             Payload::Copy(copy) => {
@@ -67,7 +67,8 @@ fn first_refused(graph: &Object, found: &mut usize) -> Option<Arc<Part>> {
     })
 }
 
-/// `CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE`: whether it is, 4 bytes unused, the handle for kernels.
+/// `CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE`: whether it is updatable, 4 unused bytes, the
+/// handle for kernels.
 pub const UPDATABLE: i32 = 13;
 
 /// The nodes of instances that kernels may change, by the handle of the node in the program's graph.
@@ -80,7 +81,7 @@ pub fn is_updatable(node: &Part) -> bool {
         .any(|(kept, value)| *kept == UPDATABLE && value.first() == Some(&1))
 }
 
-/// Whether kernels may change a node of a graph, or of one in it.
+/// Whether kernels may change a node of a graph, or of a graph in it.
 pub fn has_updatable(graph: &Object) -> bool {
     graph.nodes().iter().any(|node| match &*lock(&node.payload) {
         Payload::Child(child) => has_updatable(child),
@@ -89,10 +90,10 @@ pub fn has_updatable(graph: &Object) -> bool {
     })
 }
 
-/// Lets kernels change a kernel node; the attribute's value, with the handle for them.
+/// Lets kernels change a kernel node; returns the attribute's value, with the handle for them.
 ///
 /// # Errors
-/// CUDA_ERROR_INVALID_VALUE for what is neither yes nor no, and for taking it back.
+/// CUDA_ERROR_INVALID_VALUE for a value other than 0 and 1, and for revoking it.
 pub fn allow(node: &Arc<Part>, wanted: i32) -> Result<[u8; 64], i32> {
     let mut value = [0; 64];
     match (wanted, is_updatable(node)) {
@@ -111,7 +112,7 @@ pub fn allow(node: &Arc<Part>, wanted: i32) -> Result<[u8; 64], i32> {
     Ok(value)
 }
 
-/// Makes the nodes of an instance those that kernels change.
+/// Directs kernels' changes to the nodes of this instance.
 pub fn register<'a>(nodes: impl Iterator<Item = (&'a usize, &'a Arc<Part>)>) {
     let mut all = lock(&CHANGED);
     all.retain(|_, node| node.strong_count() > 0);
@@ -123,7 +124,7 @@ pub fn register<'a>(nodes: impl Iterator<Item = (&'a usize, &'a Arc<Part>)>) {
 /// Changes nodes, all or none.
 ///
 /// # Errors
-/// CUDA_ERROR_INVALID_VALUE for a node that kernels may not change, and for a change that cannot be.
+/// CUDA_ERROR_INVALID_VALUE for a node that kernels may not change, and for an invalid change.
 pub fn update(changes: &[NodeChange]) -> Result<(), i32> {
     let found: Option<Vec<_>> = {
         let all = lock(&CHANGED);

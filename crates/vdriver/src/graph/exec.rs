@@ -45,13 +45,14 @@ pub struct Exec {
     /// Its nodes as they run.
     pub steps: Steps,
     nodes: Named,
-    /// Held of a graph that may have one instance, until the program destroys it: what still runs keeps the rest.
+    /// The claim on a graph that may have one instance only, held until the program destroys this
+    /// one; running work keeps the rest alive.
     claim: Mutex<Option<Arc<()>>>,
-    /// Held while a launch goes into a stream; complete when the last launch is.
+    /// Locked while a launch goes into a stream; complete when the last launch is.
     pub last: Mutex<Signal>,
-    /// Of a graph that kernels may launch: runs that have begun, or that the host has asked for.
+    /// For a graph that kernels may launch: runs that have begun, or that the host has launched.
     pub running: AtomicU32,
-    /// The device has it: kernels may launch it.
+    /// It is uploaded: kernels may launch it.
     uploaded: AtomicBool,
 }
 
@@ -70,7 +71,7 @@ pub fn exec(exec: GraphExec) -> Result<Arc<Exec>, i32> {
 }
 
 impl Exec {
-    /// Of a graph as it is now.
+    /// Instantiates a graph as it is now.
     ///
     /// # Errors
     /// CUDA_ERROR_INVALID_VALUE for one with a cycle, and those of [`Steps::of`]; CUDA_ERROR_NOT_SUPPORTED for a
@@ -89,17 +90,18 @@ impl Exec {
         Ok(Arc::new(made))
     }
 
-    /// From now on the device has it.
+    /// Marks it as uploaded.
     pub fn uploaded(&self) {
         self.uploaded.store(true, Ordering::Release);
     }
 
-    /// Whether the device has it.
+    /// Whether it is uploaded.
     pub fn is_uploaded(&self) -> bool {
         self.uploaded.load(Ordering::Acquire)
     }
 
-    /// Holds it for a change: no launch reads what its nodes do. Bodies of conditional nodes are read while they run.
+    /// Locks it for a change: no launch reads its nodes meanwhile. Bodies of conditional nodes are
+    /// read while they run.
     fn hold(&self) -> MutexGuard<'_, Signal> {
         let last = lock(&self.last);
         if self.steps.has_bodies() {
@@ -108,7 +110,7 @@ impl Exec {
         last
     }
 
-    /// The node that stands for one of the program's graph.
+    /// The node that corresponds to one in the program's graph.
     ///
     /// # Errors
     /// CUDA_ERROR_INVALID_VALUE.
@@ -134,8 +136,8 @@ struct Difference {
     from: usize,
 }
 
-/// Whether a graph may take the place of another: as many nodes of the same kinds with the same edges.
-/// Nodes belong together by the order in which they were added.
+/// Whether a graph may replace another: as many nodes of the same kinds with the same edges. Nodes
+/// are paired in the order in which they were added.
 fn compare(old: &Object, new: &Object, pairs: &mut Vec<(Arc<Part>, Arc<Part>)>) -> Difference {
     let (olds, news) = (old.nodes(), new.nodes());
     let rank = |nodes: &[Arc<Part>]| -> HashMap<u32, usize> {
@@ -166,7 +168,8 @@ fn compare(old: &Object, new: &Object, pairs: &mut Vec<(Arc<Part>, Arc<Part>)>) 
         let inner = match (&*lock(&old.payload), &*lock(&new.payload)) {
             (Payload::Child(old), Payload::Child(new)) => vec![(old.clone(), new.clone())],
             (Payload::Condition(a), Payload::Condition(b)) => {
-                // CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED: of a conditional node none can be.
+                // CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED: a conditional node's parameters
+                // cannot change.
                 if a.kind != b.kind || a.bodies.len() != b.bodies.len() {
                     return Difference { result: 4, node: handle(&new), from: 0 };
                 }
@@ -191,7 +194,8 @@ fn compare(old: &Object, new: &Object, pairs: &mut Vec<(Arc<Part>, Arc<Part>)>) 
     Difference::default()
 }
 
-/// Gives each node what another does. Inner graphs stay, as their own nodes are among them.
+/// Gives each node the payload of its pair. Child graphs stay, as their own nodes are among the
+/// pairs.
 fn take_over(pairs: Vec<(Arc<Part>, Arc<Part>)>) {
     for (old, new) in pairs {
         let made = lock(&new.payload).clone();
@@ -211,7 +215,7 @@ fn update(hexec: GraphExec, hgraph: abi::Graph) -> Result<Difference, i32> {
     let exec = exec(hexec)?;
     let graph = graph(hgraph)?;
     let mut pairs = Vec::new();
-    // What kernels have changed is not the host's to replace as a whole.
+    // The host cannot update a graph whose nodes kernels may change.
     if device::has_updatable(&exec.graph) || device::has_updatable(&graph) {
         return Err(status::INVALID_VALUE);
     }
@@ -230,7 +234,7 @@ fn outcome(difference: &Difference) -> Result<(), i32> {
 /// Makes an instance and gives out its handle.
 ///
 /// # Errors
-/// CUDA_ERROR_INVALID_VALUE, also for launches by kernels of what they cannot launch.
+/// CUDA_ERROR_INVALID_VALUE, also for a device launch of a graph that kernels cannot launch.
 fn instantiate(to: Place<GraphExec>, hgraph: abi::Graph, flags: u64) -> Result<(), i32> {
     context::current()?;
     let graph = graph(hgraph)?;
@@ -302,7 +306,7 @@ entry! {
     }
 
     fn cuGraphExecGetFlags (hGraphExec: GraphExec, flags: Out<u64>) {
-        // That nodes have priorities is not read back (measured).
+        // The flag for node priorities is not read back (measured).
         give(flags, exec(hGraphExec)?.flags)
     }
 
@@ -313,7 +317,7 @@ entry! {
     fn cuGraphExecUpdate (hGraphExec: GraphExec, hGraph: Graph, hErrorNode_out: At<usize>, updateResult_out: At<i32>) {
         let difference = update(hGraphExec, hGraph)?;
         offer(hErrorNode_out, difference.node);
-        // Another shape is CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED in this form (measured).
+        // In this form, another topology is CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED (measured).
         let result = if difference.result == 2 { 6 } else { difference.result };
         offer(updateResult_out, result);
         outcome(&difference)

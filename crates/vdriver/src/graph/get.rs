@@ -27,7 +27,7 @@ unsafe fn member(payload: &Payload, to: Ptr) -> Result<(), i32> {
         match payload {
             Payload::Kernel(kernel) => {
                 kernel.give(at(to))?;
-                // The function, or the kernel that it is of; its context, which the function says.
+                // The function, or its kernel; its context, which the function tells.
                 let behind = crate::kernel::of_function(kernel.dispatch.tag);
                 give(at(Ptr(to.0 + size_of::<RawKernel>())), [behind, 0])
             }

@@ -40,7 +40,7 @@ unsafe fn set_exec(exec: GraphExec, node: Node, params: Ptr, later: bool) -> Res
     exec.replace(node, made)
 }
 
-/// What a kernel node's attributes are until somebody sets them: zeros, but the cooperative flag.
+/// A kernel node's attribute until it is set: zeros, except the cooperative flag.
 fn attribute(hnode: Node, number: i32) -> Result<[u8; 64], i32> {
     let (node, _) = node(hnode)?;
     let payload = lock(&node.payload);
@@ -136,9 +136,10 @@ entry! {
             }
             _ => return Err(status::INVALID_VALUE),
         };
-        // The kernel, and its context, which the function says.
+        // The kernel, and its context, which the function tells.
         let behind = Ptr(nodeParams.0 + size_of::<RawKernel>());
-        // SAFETY: the fields that the second version has behind, of a structure that is not null.
+        // SAFETY: the fields that the second version has at its end, of a structure that is not
+        // null.
         give(unsafe { at(behind) }, [crate::kernel::of_function(function), 0])
     }
 

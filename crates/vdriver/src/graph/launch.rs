@@ -96,8 +96,8 @@ fn branches(
 /// Launches an instance in a stream.
 ///
 /// # Errors
-/// CUDA_ERROR_INVALID_VALUE where memory that it takes was not given back since its last launch; those of
-/// the stream.
+/// CUDA_ERROR_INVALID_VALUE where memory that it allocates was not freed since its last launch;
+/// those of the stream.
 fn launch(exec: &Arc<Exec>, stream: &Arc<Object>) -> Result<(), i32> {
     accelerator().flush_output();
     let mut last = lock(&exec.last);
@@ -128,7 +128,8 @@ fn launch(exec: &Arc<Exec>, stream: &Arc<Object>) -> Result<(), i32> {
             false => slot.push(Work::Barrier, Vec::new()),
         }
     })?;
-    // The instance may go meanwhile, its memory and what it holds of the program's not yet.
+    // The instance may be destroyed meanwhile, but not its memory nor the user objects that it
+    // holds.
     exec.uploaded();
     let kept = exec.clone();
     end.then(move || drop(kept));
@@ -141,7 +142,7 @@ on_stream! { hStream;
         let exec = exec(hGraphExec)?;
         let stream = resolve(hStream)?;
         let node = || match exec.graph.has_conditions() {
-            // A graph with conditional nodes is nobody's child.
+            // A graph with conditional nodes cannot be a child.
             true => Err(status::NOT_SUPPORTED),
             false => Ok(Payload::Child(exec.graph.copy(true, true))),
         };
@@ -152,7 +153,7 @@ on_stream! { hStream;
     }
 
     fn cuGraphUpload cuGraphUpload_ptsz (hGraphExec: GraphExec, hStream: Stream) {
-        // Nothing is to be brought to a device.
+        // Nothing needs to be copied to a device.
         let exec = exec(hGraphExec)?;
         resolve(hStream)?.context()?;
         exec.uploaded();

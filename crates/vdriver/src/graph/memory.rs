@@ -34,7 +34,7 @@ pub struct Allocation {
 struct State {
     /// All allocations, by address.
     known: Vec<(u64, Weak<Allocation>)>,
-    /// Those that a launch has taken and nobody has given back.
+    /// Those that a launch has allocated and that were not freed.
     live: HashMap<u64, Arc<Allocation>>,
 }
 
@@ -100,12 +100,12 @@ pub fn at_address(address: u64) -> Option<Arc<Allocation>> {
     })
 }
 
-/// Whether a launch has taken it and nobody has given it back.
+/// Whether a launch has allocated it and it was not freed.
 pub fn is_live(allocation: &Allocation) -> bool {
     with(|state| state.live.contains_key(&allocation.address))
 }
 
-/// A launch takes it.
+/// Notes that a launch allocates it.
 pub fn take_now(allocation: &Arc<Allocation>) {
     let before = with(|state| state.live.insert(allocation.address, allocation.clone()));
     if before.is_none() {
@@ -115,7 +115,8 @@ pub fn take_now(allocation: &Arc<Allocation>) {
     }
 }
 
-/// Somebody gives it back; it, if it was taken. Whoever has it must keep it until the work has ended.
+/// Frees the allocation at an address and returns it, if it was live. The caller must keep it until
+/// the work has ended.
 pub fn give_back(address: u64) -> Option<Arc<Allocation>> {
     let allocation = with(|state| state.live.remove(&address))?;
     USED.fetch_sub(allocation.bytes as u64, Ordering::Relaxed);
@@ -124,7 +125,7 @@ pub fn give_back(address: u64) -> Option<Arc<Allocation>> {
 
 entry! {
     fn cuDeviceGraphMemTrim (dev: Device) {
-        // What nobody needs went at once.
+        // Unused memory was freed at once.
         device(dev).map(drop)
     }
 
@@ -138,7 +139,7 @@ entry! {
     fn cuDeviceSetGraphMemAttribute (dev: Device, attr: i32, value: In<u64>) {
         device(dev)?;
         let value = value.read()?;
-        // Only high-water marks can be set, and only back to now.
+        // Only high-water marks can be set, and only to the present use.
         match (attr, value) {
             (1, 0) => USED_HIGH.store(USED.load(Ordering::Relaxed), Ordering::Relaxed),
             (3, 0) => RESERVED_HIGH.store(RESERVED.load(Ordering::Relaxed), Ordering::Relaxed),

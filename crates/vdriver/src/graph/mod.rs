@@ -49,7 +49,7 @@ pub enum Payload {
     Fill(FillNode),
     /// A function of the program.
     Host(Function),
-    /// Another graph, which is this node's own.
+    /// A child graph, which belongs to this node.
     Child(Arc<Graph>),
     /// Nothing.
     Empty,
@@ -57,13 +57,13 @@ pub enum Payload {
     Wait(Arc<event::Object>),
     /// Records an event.
     Record(Arc<event::Object>),
-    /// Takes memory.
+    /// Allocates memory.
     Alloc(Arc<Allocation>),
-    /// Gives memory back that was allocated at this address.
+    /// Frees memory that was allocated at this address.
     Free(u64),
     /// Operations on values in memory.
     Batch(Arc<Batch>),
-    /// Bodies, of which a value chooses.
+    /// Bodies, of which a value chooses one.
     Condition(Arc<Condition>),
 }
 
@@ -111,13 +111,13 @@ pub struct Graph {
     pub id: u32,
     /// The handle of the graph that it was copied from, or 0.
     pub original: usize,
-    /// Its nodes' and its own handles were given out.
+    /// The program has its handle and its nodes' handles.
     public: bool,
     /// It belongs to a node or an instance: the program cannot destroy it.
     pub owned: bool,
-    /// The graph that has it as a body of a conditional node.
+    /// The graph in which it is the body of a conditional node.
     parent: Weak<Graph>,
-    /// Held by its instance, where it may have one only.
+    /// The claim that its instance holds, where it may have one only.
     single: Mutex<Weak<()>>,
     state: Mutex<State>,
 }
@@ -126,9 +126,9 @@ pub struct Graph {
 struct State {
     next: u32,
     nodes: BTreeMap<u32, Arc<Node>>,
-    /// From, to.
+    /// Edges (from, to).
     edges: BTreeSet<(u32, u32)>,
-    /// To, from.
+    /// Edges (to, from).
     back: BTreeSet<(u32, u32)>,
     objects: Vec<Held>,
     values: Vec<Arc<Value>>,
@@ -187,7 +187,7 @@ impl Graph {
         graph
     }
 
-    /// It, and what it is a body in.
+    /// The graph, and those in which it is a body.
     pub fn lineage(self: &Arc<Self>) -> Vec<Arc<Graph>> {
         let next = |graph: &Arc<Graph>| graph.parent.upgrade();
         std::iter::successors(Some(self.clone()), next).collect()
@@ -237,7 +237,7 @@ impl Graph {
         node
     }
 
-    /// Takes a node and its edges out.
+    /// Removes a node and its edges.
     pub fn remove(&self, node: &Arc<Node>) {
         let mut state = lock(&self.state);
         state.nodes.remove(&node.id);
@@ -249,8 +249,8 @@ impl Graph {
     /// Adds edges: all or none.
     ///
     /// # Errors
-    /// CUDA_ERROR_INVALID_VALUE for one that is there, and from a node to itself. A cycle is refused when
-    /// the graph is instantiated (measured).
+    /// CUDA_ERROR_INVALID_VALUE for one that exists, and from a node to itself. A cycle is refused
+    /// when the graph is instantiated (measured).
     pub fn connect(&self, edges: &[(u32, u32)]) -> Result<(), i32> {
         let mut state = lock(&self.state);
         for (done, &(from, to)) in edges.iter().enumerate() {
@@ -266,10 +266,10 @@ impl Graph {
         Ok(())
     }
 
-    /// Takes edges out: all or none.
+    /// Removes edges: all or none.
     ///
     /// # Errors
-    /// CUDA_ERROR_INVALID_VALUE for one that is not there.
+    /// CUDA_ERROR_INVALID_VALUE for one that does not exist.
     pub fn disconnect(&self, edges: &[(u32, u32)]) -> Result<(), i32> {
         let mut state = lock(&self.state);
         if !edges.iter().all(|edge| state.edges.contains(edge)) {
@@ -323,8 +323,8 @@ impl Graph {
         seen
     }
 
-    /// Its nodes so that each comes behind those it waits for; of several, the first added first. Those in
-    /// a cycle are left out.
+    /// Its nodes in topological order; of several, the first added first. Nodes in a cycle are left
+    /// out.
     pub fn order(&self) -> Vec<Arc<Node>> {
         let state = lock(&self.state);
         let count = |id: &u32| ends(&state.back, *id).count();
@@ -379,7 +379,7 @@ impl Graph {
         copy
     }
 
-    /// Whether it takes or gives back memory.
+    /// Whether it allocates or frees memory.
     pub fn has_memory(&self) -> bool {
         self.nodes().iter().any(|node| match &*lock(&node.payload) {
             Payload::Alloc(_) | Payload::Free(_) => true,
@@ -393,10 +393,10 @@ impl Graph {
         self.nodes().iter().any(|node| matches!(&*lock(&node.payload), Payload::Condition(_)))
     }
 
-    /// Makes a graph that may have one instance the graph of a new one, which keeps what this gives.
+    /// Claims a graph that may have one instance for a new one, which keeps the result.
     ///
     /// # Errors
-    /// CUDA_ERROR_NOT_SUPPORTED while there is another.
+    /// CUDA_ERROR_NOT_SUPPORTED while another instance exists.
     pub fn claim(&self) -> Result<Arc<()>, i32> {
         let mut single = lock(&self.single);
         if single.strong_count() > 0 {
@@ -407,24 +407,24 @@ impl Graph {
         Ok(claim)
     }
 
-    /// Changes what values of conditional nodes were made for it.
+    /// Changes the list of conditional values made for it.
     pub fn with_values<R>(&self, change: impl FnOnce(&mut Vec<Arc<Value>>) -> R) -> R {
         change(&mut lock(&self.state).values)
     }
 
-    /// Takes its handles back, and those of its nodes.
+    /// Invalidates its handle and those of its nodes.
     pub fn forget(self: &Arc<Self>) {
         GRAPHS.remove(handle(self));
         self.nodes().iter().for_each(forget);
     }
 
-    /// Changes what user objects it holds.
+    /// Changes the list of user objects that it holds.
     pub fn with_objects<R>(&self, change: impl FnOnce(&mut Vec<Held>) -> R) -> R {
         change(&mut lock(&self.state).objects)
     }
 }
 
-/// Takes a node's handle back.
+/// Invalidates a node's handle.
 fn forget(node: &Arc<Node>) {
     NODES.remove(handle(node));
     match &*lock(&node.payload) {

@@ -24,12 +24,12 @@ pub struct Object {
 pub static OBJECTS: Handles<Object> = Handles::new();
 
 impl Object {
-    /// Takes references.
+    /// Adds references.
     pub fn add(&self, by: u64) {
         *lock(&self.count) += by;
     }
 
-    /// Gives references up; with the last the program's function is called.
+    /// Releases references; the last one calls the program's function.
     ///
     /// # Errors
     /// CUDA_ERROR_INVALID_VALUE for more than there are.
@@ -47,7 +47,7 @@ impl Object {
 
 /// References that a graph holds.
 pub struct Held {
-    /// Of which.
+    /// The object.
     pub object: Arc<Object>,
     /// How many.
     pub count: u64,

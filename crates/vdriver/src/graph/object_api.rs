@@ -25,7 +25,7 @@ fn some(count: u32) -> Result<u64, i32> {
 entry! {
     fn cuUserObjectCreate (object_out: Out<Ptr>, ptr: Ptr, destroy: Ptr, initialRefcount: u32, flags: Flags) {
         check()?;
-        // Here any number is one (measured).
+        // Any number is accepted here (measured).
         let count = u64::from(initialRefcount);
         if count == 0 {
             return Err(status::INVALID_VALUE);

@@ -33,17 +33,17 @@ pub struct RawAlloc {
     access: usize,
     access_count: usize,
     bytes: usize,
-    /// Where it is, which the driver says.
+    /// The address, which the driver writes.
     pub address: usize,
 }
 
 // SAFETY: numbers.
 unsafe impl Plain for RawAlloc {}
 
-/// Where `CUDA_MEM_ALLOC_NODE_PARAMS` has the address.
+/// Offset of the address in `CUDA_MEM_ALLOC_NODE_PARAMS`.
 pub const ALLOC_ADDRESS: usize = 112;
 
-/// A node that takes memory, by `CUDA_MEM_ALLOC_NODE_PARAMS`.
+/// An allocation node, by `CUDA_MEM_ALLOC_NODE_PARAMS`.
 ///
 /// # Errors
 /// CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_OUT_OF_MEMORY.
@@ -53,11 +53,11 @@ pub fn alloc(from: Place<RawAlloc>) -> Result<Payload, i32> {
     let [kind, handles, place, id] = raw.pool;
     match (kind, handles, place) {
         (1, 0, 1) => {}
-        // Managed memory, of the host, or with a handle for other processes.
+        // Managed memory, host memory, or memory with a handle for other processes.
         (1 | 2, 0 | 1 | 8 | 9, 1..=3) => return Err(status::NOT_SUPPORTED),
         _ => return Err(status::INVALID_VALUE),
     }
-    // A wrong device is a wrong value here (measured).
+    // An invalid device is CUDA_ERROR_INVALID_VALUE here (measured).
     device(Device(id)).map_err(|error| match error {
         status::INVALID_DEVICE => status::INVALID_VALUE,
         other => other,
@@ -99,7 +99,7 @@ pub fn host(from: Given<[usize; 2]>) -> Result<Payload, i32> {
 /// CUDA_ERROR_INVALID_VALUE.
 pub fn copy(from: Given<Shape>) -> Result<Payload, i32> {
     let shape = from.read()?;
-    // A node of nothing is none (measured).
+    // A copy of no bytes cannot be a node (measured).
     let (copy, ..) = plan(&shape)?.ok_or(status::INVALID_VALUE)?;
     Ok(Payload::Copy(CopyNode { shape, copy }))
 }
@@ -122,10 +122,10 @@ pub fn fill(from: Given<RawFill>) -> Result<Payload, i32> {
 /// A batch by its parameters.
 ///
 /// # Safety
-/// Those hold as many operations as they say.
+/// The parameters hold as many operations as they say.
 ///
 /// # Errors
-/// CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_SUPPORTED for an operation that there is not.
+/// CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_SUPPORTED for an unknown operation.
 pub unsafe fn batch(from: Given<[u64; 4]>) -> Result<Payload, i32> {
     let [context, count, place, flags] = from.read()?;
     context::of(context as usize)?;
@@ -137,8 +137,8 @@ pub unsafe fn batch(from: Given<[u64; 4]>) -> Result<Payload, i32> {
     Ok(Payload::Batch(Arc::new(Batch { raw: raw.into(), operations, context })))
 }
 
-/// A launch of `CUDA_KERNEL_NODE_PARAMS`; `later`: with a `CUkernel` behind it, which counts where there is
-/// no function, and the context in which that runs; null: the current one.
+/// A launch of `CUDA_KERNEL_NODE_PARAMS`; `later`: a `CUkernel` follows, used where there is no
+/// function, and its context; null: the current one.
 ///
 /// # Safety
 /// `from` is null or such a structure, its arguments as the kernel's parameters ask for.
@@ -177,7 +177,7 @@ pub unsafe fn kernel(from: Ptr, later: bool) -> Result<Payload, i32> {
     Ok(Payload::Kernel(KernelNode::new(dispatch)))
 }
 
-/// Where `CUgraphNodeParams` has its union.
+/// Offset of the union in `CUgraphNodeParams`.
 pub const MEMBER: usize = 16;
 
 /// A node of any kind but a conditional one, by `CUgraphNodeParams`: type, three words, the union.
@@ -215,7 +215,7 @@ pub unsafe fn any(from: Ptr) -> Result<Payload, i32> {
                 Ok(made)
             }
             11 => free(take(inner)?),
-            // Of a conditional node nothing can be changed.
+            // A conditional node cannot be changed.
             13 => Err(status::INVALID_VALUE),
             12 => batch(Given::new(pointer(inner))),
             8 | 9 | 14 | 15 => {
@@ -227,10 +227,11 @@ pub unsafe fn any(from: Ptr) -> Result<Payload, i32> {
     }
 }
 
-/// A copy of a graph, as a node's own.
+/// A copy of a graph, for a child graph node.
 ///
 /// # Errors
-/// CUDA_ERROR_INVALID_VALUE; CUDA_ERROR_NOT_SUPPORTED where it takes memory or has conditional nodes.
+/// CUDA_ERROR_INVALID_VALUE; CUDA_ERROR_NOT_SUPPORTED where it allocates memory or has conditional
+/// nodes.
 pub fn child(graph: abi::Graph) -> Result<Payload, i32> {
     let graph = super::graph(graph)?;
     if graph.has_memory() || graph.has_conditions() {
@@ -239,10 +240,10 @@ pub fn child(graph: abi::Graph) -> Result<Payload, i32> {
     Ok(Payload::Child(graph.copy(true, true)))
 }
 
-/// Giving back what a graph takes at this address.
+/// A node that frees what a graph allocates at this address.
 ///
 /// # Errors
-/// CUDA_ERROR_INVALID_VALUE where no graph takes anything.
+/// CUDA_ERROR_INVALID_VALUE where no graph allocates there.
 pub fn free(address: u64) -> Result<Payload, i32> {
     match super::memory::at_address(address) {
         Some(_) => Ok(Payload::Free(address)),
@@ -250,7 +251,7 @@ pub fn free(address: u64) -> Result<Payload, i32> {
     }
 }
 
-/// What a node of kind `like` becomes by parameters of its kind; events by handle.
+/// Replaces a payload by one of the same kind.
 ///
 /// # Errors
 /// CUDA_ERROR_INVALID_VALUE where the kinds differ.
@@ -262,7 +263,7 @@ pub fn replace(old: &mut Payload, new: Payload) -> Result<(), i32> {
     Ok(())
 }
 
-/// Kept here so that the layouts are checked where they are written down.
+/// Checks the layouts next to their definitions.
 const _: () = {
     assert!(std::mem::offset_of!(RawAlloc, access) == 88);
     assert!(std::mem::offset_of!(RawAlloc, address) == ALLOC_ADDRESS);

@@ -3,7 +3,7 @@
 //! Owns the division of nodes into lanes: the nodes of a lane run in order, those of different lanes at
 //! the same time as far as no edge is between them. Must not know: what nodes do, queues.
 
-/// Lanes at most: each is a queue of the accelerator.
+/// The most lanes: each is a queue of the accelerator.
 const MOST: usize = 32;
 
 /// A node's place.
@@ -22,12 +22,12 @@ pub struct Step {
 pub struct Plan {
     /// Number of lanes; one where every node waits for the one before it.
     pub lanes: usize,
-    /// In an order in which each comes behind those it waits for.
+    /// The steps in topological order.
     pub steps: Vec<Step>,
 }
 
 impl Plan {
-    /// Of nodes by what each waits for: numbers less than its own.
+    /// Plans nodes, given what each waits for: numbers less than its own.
     pub fn new(after: Vec<Vec<usize>>) -> Plan {
         let mut waited_for = vec![false; after.len()];
         for before in after.iter().flatten() {
@@ -35,7 +35,7 @@ impl Plan {
                 *waited_for = true;
             }
         }
-        // How many nodes of each lane are over when a node begins, itself counted: for a node and for all.
+        // For each node, how many nodes of each lane are over when it is.
         let mut known: Vec<[usize; MOST]> = Vec::with_capacity(after.len());
         let (mut length, mut ends, mut lanes) = ([0; MOST], [0; MOST], 0);
         let mut steps: Vec<Step> = Vec::with_capacity(after.len());
@@ -55,7 +55,8 @@ impl Plan {
                     false => number % MOST,
                 });
             if let (Some(length), Some(end)) = (length.get_mut(lane), ends.get_mut(lane)) {
-                // A full lane's last node comes first, edge or not.
+                // Where all lanes are in use, the last node of the lane comes first, with or
+                // without an edge.
                 if let Some(before) = known.get(*end).filter(|_| *length > 0) {
                     merge(&mut over, before);
                 }

@@ -28,7 +28,7 @@ const MOST_TAILS: usize = 255;
 /// `cudaErrorLaunchPendingCountExceeded`, which the driver does not have.
 const PENDING_COUNT: i32 = 69;
 
-/// Ends of what was launched and is not waited for yet.
+/// Ends of launches that were not waited for yet.
 type Ends = Arc<Mutex<Vec<Signal>>>;
 
 /// One run of an instance.
@@ -40,7 +40,7 @@ pub struct Run {
     call: u64,
     /// What its kernels have fired off.
     children: Ends,
-    /// Where it belongs itself: its siblings go there.
+    /// The list that it is in itself: its siblings go there.
     around: Ends,
     tails: Mutex<VecDeque<Arc<Exec>>>,
     fired: AtomicU32,
@@ -49,7 +49,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// Of a launch by the host.
+    /// The run of a launch by the host.
     pub fn new(exec: &Arc<Exec>, context: &Arc<Context>, priority: i32) -> Arc<Run> {
         exec.running.fetch_add(1, Ordering::AcqRel);
         let call = cushim_accel::calls::number();
@@ -67,13 +67,14 @@ impl Run {
         Arc::new(Run { exec, context, priority, call, children, around, tails, fired, launches })
     }
 
-    /// Whether [`Run::end`] must follow its nodes, which have been taken: kernels may launch graphs, or the graph, of which
-    /// they must know then that it runs no more.
+    /// Whether [`Run::end`] must follow its nodes: its kernels may launch graphs, or kernels may
+    /// launch this graph and must know when it no longer runs.
     pub fn has_end(&self) -> bool {
         self.launches.load(Ordering::Acquire) || self.exec.flags & DEVICE_LAUNCH != 0
     }
 
-    /// Behind its nodes: waits for all that it fired off, runs its tail, and waits for its siblings.
+    /// Runs after its nodes: waits for all that it fired off, runs its tail, and waits for its
+    /// siblings.
     pub fn end(&self) {
         wait_all(&self.children);
         self.exec.running.fetch_sub(1, Ordering::AcqRel);
@@ -83,14 +84,14 @@ impl Run {
 
     /// Runs its nodes and all that they fire off, and waits for them.
     fn whole(self: &Arc<Self>) {
-        // Where no queue can be made, the context has failed already, or nothing runs.
+        // Where no queue can be made, the context has failed already or nothing runs.
         let owner: Arc<dyn Owner> = self.clone();
         let _ = self.exec.steps.run(&self.context, self.priority, &owner);
         wait_all(&self.children);
         self.exec.running.fetch_sub(1, Ordering::AcqRel);
     }
 
-    /// Runs the graphs of its tail, each with its own.
+    /// Runs the graphs of its tail, each with its own tail.
     fn run_tails(&self) {
         let mut waiting = vec![std::mem::take(&mut *lock(&self.tails))];
         while let Some(tails) = waiting.last_mut() {
@@ -179,7 +180,7 @@ impl GraphRun for Run {
     }
 }
 
-/// Waits until nothing is left, what comes meanwhile included.
+/// Waits until nothing is left, including later launches.
 fn wait_all(ends: &Ends) {
     loop {
         let taken = std::mem::take(&mut *lock(ends));

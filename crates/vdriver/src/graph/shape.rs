@@ -16,8 +16,8 @@ use crate::state::{give, pointer};
 use crate::status;
 use cushim_accel::locks::lock;
 
-/// Gives handles out: how many there are where the program has no place for them, else as many as fit,
-/// the rest of the place with nulls, and how many were given.
+/// Writes handles: only their number where the program passes no place, else as many as fit, nulls
+/// in the rest, and how many were written.
 unsafe fn list(places: &[(Ptr, &[usize])], count: Place<usize>) -> Result<(), i32> {
     if count.is_null() {
         return Err(status::INVALID_VALUE);
@@ -45,7 +45,8 @@ fn handles(nodes: &[Arc<Part>]) -> Vec<usize> {
 /// Edge data of plain dependencies.
 unsafe fn no_data(to: Ptr, count: Place<usize>) {
     if let (1.., Ok(count)) = (to.0, count.read()) {
-        // SAFETY: the caller's place has as many as it says, now that it says how many there are.
+        // SAFETY: the caller's place has room for `count`, which was just set to the number of
+        // edges.
         unsafe { pointer::<u64>(to).write_bytes(0, count) };
     }
 }

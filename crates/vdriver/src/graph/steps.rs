@@ -22,9 +22,9 @@ use crate::stream::slot::{host_behind, send};
 use cushim_accel::locks::lock;
 use cushim_accel::{Dispatch, Queue, Signal, Work};
 
-/// Whose nodes run.
+/// The owner of nodes that run.
 pub trait Owner: Send + Sync {
-    /// A kernel node as this one's work.
+    /// A kernel node as a launch of this owner.
     fn dispatch(self: Arc<Self>, kernel: &KernelNode) -> Dispatch;
 }
 
@@ -34,18 +34,17 @@ type Queues = Vec<Arc<dyn Queue>>;
 /// The nodes of a graph, or of one body of a conditional node.
 #[derive(Default)]
 pub struct Steps {
-    /// Every node, those of inner graphs in the place of the node that has them, in an order in which each
-    /// comes behind those it waits for.
+    /// Every node in topological order, with the nodes of child graphs in the place of their node.
     pub order: Vec<Arc<Part>>,
-    /// Which of them run side by side; as many steps as nodes.
+    /// Which of them run in parallel; one step per node.
     pub plan: Plan,
     /// Queues that were made for it, and their device.
     queues: Mutex<(usize, Queues)>,
-    /// The bodies of conditional nodes, by the node's place in the order.
+    /// The bodies of conditional nodes, by the node's index in the order.
     bodies: HashMap<usize, Arc<[Steps]>>,
 }
 
-/// Nodes in order, and by what each waits for.
+/// Nodes in order, and what each waits for.
 #[derive(Default)]
 struct Flat {
     order: Vec<Arc<Part>>,
@@ -57,8 +56,8 @@ struct Flat {
 pub type Named = HashMap<usize, Arc<Part>>;
 
 impl Flat {
-    /// Puts the nodes of a graph behind those that are `before` it; those of a cycle cannot be. Gives the nodes
-    /// that what follows the graph waits for.
+    /// Appends the nodes of a graph, which wait for the nodes `before` it; fails for a cycle.
+    /// Returns the nodes that later work waits for.
     fn add(
         &mut self,
         graph: &Object,
@@ -116,11 +115,11 @@ impl Flat {
 }
 
 impl Steps {
-    /// Of a graph that is an instance's own; `named` gets its nodes, those of bodies among them.
+    /// The steps of an instance's own graph; `named` gets its nodes, including those of bodies.
     ///
     /// # Errors
-    /// CUDA_ERROR_INVALID_VALUE for one with a cycle, CUDA_ERROR_NOT_SUPPORTED for a body with nodes that may not
-    /// be there.
+    /// CUDA_ERROR_INVALID_VALUE for one with a cycle, CUDA_ERROR_NOT_SUPPORTED for a body with
+    /// nodes that are not allowed in bodies.
     pub fn of(graph: &Object, named: &mut Named) -> Result<Steps, i32> {
         let mut flat = Flat::default();
         flat.add(graph, &[], named)?;
@@ -128,13 +127,13 @@ impl Steps {
         Ok(Steps { order, plan: Plan::new(after), queues: Mutex::default(), bodies })
     }
 
-    /// Of one node.
+    /// The steps of one node.
     fn alone(node: Arc<Part>) -> Steps {
         let plan = Plan::new(vec![Vec::new()]);
         Steps { order: vec![node], plan, ..Steps::default() }
     }
 
-    /// Whether there are nodes among them that are looked at when they are reached: conditional ones, and those that
+    /// Whether some nodes are only read when they are reached: conditional ones, and those that
     /// kernels change.
     pub fn has_bodies(&self) -> bool {
         !self.bodies.is_empty()
@@ -159,7 +158,7 @@ impl Steps {
         }
     }
 
-    /// What the conditional node at a place does, on a thread of the host that may wait.
+    /// Runs the conditional node at an index, on a host thread that may wait.
     pub fn branch(
         &self,
         place: usize,
@@ -181,8 +180,8 @@ impl Steps {
         }
     }
 
-    /// What a node at a place does that kernels may change, on a thread of the host that may wait: what it is by then.
-    /// Nothing for other nodes.
+    /// Runs a node at an index that kernels may change, with its present parameters, on a host
+    /// thread that may wait. Nothing for other nodes.
     pub fn late(
         &self,
         place: usize,
@@ -203,7 +202,7 @@ impl Steps {
         })
     }
 
-    /// Runs them on queues of their own, and waits until they have ended.
+    /// Runs them on their own queues, and waits until they have ended.
     ///
     /// # Errors
     /// Those of [`Steps::queues`].
@@ -219,7 +218,7 @@ impl Steps {
         Ok(())
     }
 
-    /// As many queues of its own, the same for every run on a device.
+    /// Its own queues, one per lane, the same for every run on a device.
     ///
     /// # Errors
     /// What the accelerator says.
@@ -232,8 +231,8 @@ impl Steps {
         Ok(own.1.clone())
     }
 
-    /// Submits all of them to the queues of their lanes, the first behind `begin`. The ends of those that no other
-    /// waits for.
+    /// Submits all of them to the queues of their lanes, the first behind `begin`. Returns the ends
+    /// of those that no other waits for.
     pub fn submit(
         &self,
         context: &Arc<Context>,
@@ -308,7 +307,7 @@ impl Steps {
     }
 }
 
-/// Runs a function on a thread of the host behind what is in a queue; its end.
+/// Runs a function on a host thread behind the work in a queue; returns its end.
 fn on_host(
     context: &Arc<Context>,
     queue: &dyn Queue,

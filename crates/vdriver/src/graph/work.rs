@@ -13,12 +13,12 @@ use cushim_accel::{Copy, Dispatch, Fill};
 pub struct KernelNode {
     /// The launch.
     pub dispatch: Dispatch,
-    /// Where each argument lies in the launch's buffer.
+    /// Address of each argument in the launch's buffer.
     pointers: Box<[usize]>,
 }
 
 impl KernelNode {
-    /// Of a launch.
+    /// The node of a launch.
     pub fn new(dispatch: Dispatch) -> Self {
         let base = dispatch.arguments.as_ptr().expose_provenance();
         let kernel = dispatch.code.kernels().get(dispatch.kernel);
@@ -30,7 +30,7 @@ impl KernelNode {
     /// `CUDA_KERNEL_NODE_PARAMS`.
     ///
     /// # Errors
-    /// CUDA_ERROR_INVALID_VALUE for no place.
+    /// CUDA_ERROR_INVALID_VALUE for a null place.
     pub fn give(&self, to: Place<RawKernel>) -> Result<(), i32> {
         let ([gx, gy, gz], [bx, by, bz]) = (self.dispatch.grid, self.dispatch.block);
         let shape = [gx, gy, gz, bx, by, bz, self.dispatch.dynamic_shared, 0];
@@ -64,7 +64,7 @@ pub struct RawKernel {
     pub extra: usize,
 }
 
-/// A copy as it was described, and as it is done.
+/// A copy as it was described, and as it is performed.
 #[derive(Clone)]
 pub struct CopyNode {
     /// As described.
@@ -74,7 +74,7 @@ pub struct CopyNode {
 }
 
 impl CopyNode {
-    /// Of a copy that was captured.
+    /// The node of a copy that was captured.
     pub fn captured(copy: Copy, to: Home, from: Home) -> Self {
         let end = |address: u64, home: Home, side: usize| {
             let row = copy.row.get(side).copied().filter(|row| *row > 0).unwrap_or(copy.width);
@@ -122,7 +122,7 @@ pub struct RawFill {
 // SAFETY: numbers.
 unsafe impl Plain for RawFill {}
 
-/// A set as it was described, and as it is done.
+/// A memory set as it was described, and as it is performed.
 #[derive(Clone)]
 pub struct FillNode {
     /// As described.
@@ -132,7 +132,7 @@ pub struct FillNode {
 }
 
 impl FillNode {
-    /// Of a set that was captured.
+    /// The node of a memory set that was captured.
     pub fn captured(fill: Fill) -> Self {
         let raw = RawFill {
             to: fill.to as usize,
@@ -148,7 +148,7 @@ impl FillNode {
 
 /// A batch.
 pub struct Batch {
-    /// As described: the program may be pointed to it.
+    /// As described: the program may have pointers to it.
     pub raw: Box<[[u64; 6]]>,
     /// As done.
     pub operations: Vec<Operation>,

@@ -49,21 +49,21 @@ unsafe fn run(
     unsafe { super::launch(stream, &launch) }
 }
 
-/// `CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY`, `_CLUSTER_SCHEDULING_POLICY_PREFERENCE`, a number between two that is none, and what comes behind the
-/// last one of CUDA 13.0.
+/// `CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY`, `_CLUSTER_SCHEDULING_POLICY_PREFERENCE`, a number
+/// between them that is unused, and the first one after CUDA 13.0.
 const SYNCHRONIZATION_POLICY: u32 = 3;
 const CLUSTER_POLICY: u32 = 5;
 const NO_ATTRIBUTE: u32 = 15;
 const LATER: u32 = 17;
 
-/// The node that a captured stream ends with.
+/// The last node of a captured stream.
 fn captured(stream: Stream) -> Result<Arc<Node>, i32> {
     let info = capture::info(&*resolve_anywhere(stream)?)?.ok_or(status::INVALID_VALUE)?;
     let last = info.after.last().ok_or(status::INVALID_VALUE)?;
     info.graph.node(*last).ok_or(status::INVALID_VALUE)
 }
 
-/// A launch with a configuration. `stream` makes of its stream the one that is meant.
+/// A launch with a configuration. `stream` maps its stream to the one that is meant.
 unsafe fn configured(
     config: Ptr,
     function: Func,
@@ -85,7 +85,7 @@ unsafe fn configured(
         let [a, b, c, ..] = attribute.value;
         match attribute.id {
             ATTRIBUTE_COOPERATIVE => cooperative = a != 0,
-            // A device may choose the preferred size instead of this one; devices here do not.
+            // A device may use the preferred size instead of this one; devices here do not.
             ATTRIBUTE_CLUSTER_DIMENSION => {
                 cluster = Some([a, b, c]).filter(|sides| *sides != [0; 3])
             }
@@ -98,7 +98,7 @@ unsafe fn configured(
             SYNCHRONIZATION_POLICY if !(1..=4).contains(&a) => return Err(status::INVALID_VALUE),
             CLUSTER_POLICY if a > 2 => return Err(status::INVALID_VALUE),
             NO_ATTRIBUTE | LATER.. => return Err(status::INVALID_VALUE),
-            // Priorities and caches have no effect; the orders asked for are kept in any case.
+            // Priorities and cache hints have no effect; the requested orders are kept in any case.
             _ => {}
         }
     }
@@ -116,7 +116,7 @@ unsafe fn configured(
     if let Some(n) = updatable {
         let node = captured(stream)?;
         let value = device::allow(&node, 1)?;
-        // The attribute's value lies behind its number.
+        // The attribute's value follows its number.
         let place = config.attributes + n as usize * size_of::<LaunchAttribute>() + 8;
         // SAFETY: an attribute of the configuration, which takes the handle of the node.
         give(unsafe { at(Ptr(place)) }, value)?;

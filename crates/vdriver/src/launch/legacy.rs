@@ -12,7 +12,7 @@ use crate::state::pointer;
 use crate::status;
 use cushim_accel::locks::lock;
 
-/// Bytes that parameters may have (CUDA C++ Programming Guide, 12.1).
+/// The most bytes of parameters (CUDA C++ Programming Guide, 12.1).
 const MOST: usize = 32_764;
 
 fn set(function: Func, offset: i32, bytes: &[u8]) -> Result<(), i32> {

@@ -82,9 +82,9 @@ pub unsafe fn launch(stream: abi::Stream, launch: &LaunchCall) -> Result<(), i32
 /// The arguments are as the kernel's parameters ask for.
 ///
 /// # Errors
-/// CUDA_ERROR_INVALID_VALUE for shapes and arguments that cannot be, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES,
-/// CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE; CUDA_ERROR_NOT_SUPPORTED for a kernel that the accelerator does
-/// not run, with the reason on standard error.
+/// CUDA_ERROR_INVALID_VALUE for invalid shapes and arguments, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES,
+/// CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE; CUDA_ERROR_NOT_SUPPORTED for a kernel that the
+/// accelerator does not run, with the reason on standard error.
 pub unsafe fn prepare(function: &Arc<Function>, launch: &LaunchCall) -> Result<Dispatch, i32> {
     check(function, launch)?;
     // SAFETY: the arguments are as this kernel's parameters ask for, by the caller's promise.
@@ -158,7 +158,7 @@ pub fn check(function: &Function, launch: &LaunchCall) -> Result<(), i32> {
     Ok(())
 }
 
-/// Arguments as one buffer, laid out as the kernel has its parameters.
+/// Arguments as one buffer, laid out as the kernel's parameters.
 unsafe fn arguments(kernel: &Kernel, params: Ptr, extra: Ptr) -> Result<Box<[u8]>, i32> {
     let mut buffer = vec![0; kernel.params_size as usize];
     // Measured: an empty `extra` list beside `kernelParams` is no error.
@@ -171,7 +171,8 @@ unsafe fn arguments(kernel: &Kernel, params: Ptr, extra: Ptr) -> Result<Box<[u8]
         (false, true) => unsafe { packed(&mut buffer, extra) }?,
         (false, false) if !kernel.params.is_empty() => return Err(status::INVALID_VALUE),
         (false, false) => {}
-        // One pointer for each parameter: programs pass garbage for kernels without parameters.
+        // One pointer for each parameter: programs pass invalid pointers for kernels without
+        // parameters.
         (true, false) => {
             for (n, (offset, size)) in kernel.params.iter().enumerate() {
                 let place = Ptr(params.0.wrapping_add(n * size_of::<usize>()));

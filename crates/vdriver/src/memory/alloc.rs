@@ -14,7 +14,7 @@ use crate::status;
 use crate::stream::{capture, resolve};
 use cushim_accel::MemoryKind;
 
-/// Bytes between rows that suit every device (`cuMemAllocPitch`).
+/// A row pitch that suits every device (`cuMemAllocPitch`).
 const PITCH: usize = 512;
 
 fn device_memory(bytes: usize) -> Result<u64, i32> {
@@ -157,7 +157,7 @@ on_stream! { hStream;
     }
 }
 
-/// Whether a range is managed memory, or the host's own where devices can use that.
+/// Checks that a range is managed memory, or host memory where devices can use that.
 ///
 /// # Errors
 /// CUDA_ERROR_INVALID_VALUE.
@@ -174,7 +174,7 @@ pub fn managed(address: Ptr, bytes: usize) -> Result<(), i32> {
     }
 }
 
-/// A place of memory as programs name it (`CUmemLocation`); which values there are was measured.
+/// A memory location as programs name it (`CUmemLocation`); the valid values were measured.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     /// A device by number, which need not exist.
@@ -187,7 +187,7 @@ enum Place {
 }
 
 impl Place {
-    /// Of the functions of old: CU_DEVICE_CPU is -1.
+    /// For the old functions: CU_DEVICE_CPU is -1.
     fn of_device(number: i32) -> Place {
         if number == -1 { Place::Host } else { Place::Device(number) }
     }
@@ -233,7 +233,7 @@ fn prefetch(address: Ptr, bytes: usize, to: Place) -> Result<(), i32> {
     managed(address, bytes)
 }
 
-/// As [`advise`], of the functions of old, where a wrong device is told apart (measured).
+/// As [`advise`], for the old functions, which report an invalid device as such (measured).
 fn advise_device(address: Ptr, bytes: usize, advice: i32, number: i32) -> Result<(), i32> {
     let place = Place::of_device(number);
     if matches!(advice, 3 | 5 | 6) && !place.is_there() {
@@ -258,7 +258,8 @@ fn advise(address: Ptr, bytes: usize, advice: i32, place: Place) -> Result<(), i
 }
 
 unsafe fn range_attribute(to: Ptr, size: usize, attribute: i32) -> Result<(), i32> {
-    // Read mostly: no. Preferred location, last prefetch: none (CU_DEVICE_INVALID, -2). Accessed by: nobody.
+    // Read mostly: no. Preferred location, last prefetch: none (CU_DEVICE_INVALID, -2). Accessed
+    // by: none.
     let (value, several) = match attribute {
         1 => (0, false),
         2 | 4 => (-2, false),

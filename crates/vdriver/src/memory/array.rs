@@ -28,17 +28,17 @@ pub mod flag {
     pub const SPARSE: u32 = 0x40;
     pub const DEFERRED: u32 = 0x80;
     pub const VIDEO: u32 = 0x100;
-    /// One that the header keeps (measured).
+    /// A bit reserved by the header (measured).
     pub const KEPT: u32 = 1 << 31;
 }
 
-/// Flags that ask for nothing that memory has not.
+/// Flags that plain memory satisfies.
 const FLAGS: u32 = flag::LAYERED | flag::SURFACE | flag::CUBEMAP | flag::GATHER;
 /// Flags that arrays of numbers may have.
 const KNOWN: u32 = FLAGS | flag::SPARSE | flag::DEFERRED | flag::VIDEO | flag::KEPT;
 
-/// The largest planes, volumes (and those with more planes than rows), edges of cubes and layers, and how many of these
-/// (as an H200 has them).
+/// The largest planes, volumes (also with more planes than rows), edges of cubes and of layers, and
+/// how many of these (from an H200).
 const PLANE: [usize; 3] = [131_072, 65_536, 0];
 const VOLUME: [usize; 3] = [16_384; 3];
 const DEEP_VOLUME: [usize; 3] = [8_192, 8_192, 32_768];
@@ -54,7 +54,7 @@ pub struct Array {
     pub form: Form,
     /// Bytes of a row.
     pub row: usize,
-    /// It is a level of a mipmapped array, whose memory goes with that.
+    /// It is a level of a mipmapped array, which owns the memory.
     pub is_level: bool,
     context: u64,
 }
@@ -62,7 +62,7 @@ pub struct Array {
 /// `CUDA_ARRAY3D_DESCRIPTOR`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Form {
-    /// Width and rows in elements, planes or layers; 0 for what it has not.
+    /// Width and rows in elements, planes or layers; 0 for a missing axis.
     pub extent: [usize; 3],
     /// `CUarray_format`.
     pub format: u32,
@@ -120,7 +120,7 @@ const fn of_blocks(format: u32) -> u32 {
 }
 
 impl Array {
-    /// Rows of a plane, planes: at least one each.
+    /// Rows of a plane, and planes: at least one each.
     pub fn rows(&self) -> [usize; 2] {
         let [_, height, depth] = self.form.extent;
         [height.max(1), depth.max(1)]
@@ -133,7 +133,7 @@ impl Array {
     /// Where `bytes` from `offset` on are.
     ///
     /// # Errors
-    /// CUDA_ERROR_INVALID_VALUE for what is not inside.
+    /// CUDA_ERROR_INVALID_VALUE where they are not inside.
     pub fn part(&self, offset: usize, bytes: usize) -> Result<u64, i32> {
         match offset.checked_add(bytes) {
             Some(end) if end <= self.bytes() => Ok(self.address + offset as u64),
@@ -141,7 +141,7 @@ impl Array {
         }
     }
 
-    /// Its handle, which it has while it is there.
+    /// Its handle.
     pub fn handle(self: &Arc<Self>) -> usize {
         handle(self)
     }
@@ -154,7 +154,7 @@ impl Drop for Array {
 }
 
 impl Form {
-    /// That there can be such an array; bytes of an element.
+    /// Checks that such an array is possible; returns the bytes of an element.
     ///
     /// # Errors
     /// CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_SUPPORTED.
@@ -183,7 +183,8 @@ impl Form {
         Ok(element)
     }
 
-    /// Whether it is within what a device has (`CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE…`, `…_SURFACE…`).
+    /// Whether it is within a device's limits (`CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE…`,
+    /// `…_SURFACE…`).
     fn fits(&self) -> bool {
         let [width, height, depth] = self.extent;
         let has = |flag| self.flags & flag != 0;
@@ -202,7 +203,7 @@ impl Form {
         }
     }
 
-    /// The form of a level: what axes there are, at least one each, halved so often.
+    /// The form of a level: each existing axis halved `level` times, at least 1.
     pub fn level(&self, level: u32) -> Form {
         let less = |n: usize| if n == 0 { 0 } else { (n >> level).max(1) };
         let [width, height, depth] = self.extent;
@@ -212,7 +213,7 @@ impl Form {
     }
 }
 
-/// An array with memory of its own, and a handle.
+/// An array with its own memory and a handle.
 ///
 /// # Errors
 /// Those of [`Form::check`], CUDA_ERROR_OUT_OF_MEMORY.
@@ -231,7 +232,7 @@ pub fn make(context: &Owner, form: Form, is_level: bool) -> Result<Arc<Array>, i
     Ok(array)
 }
 
-/// Takes the handle of an array back; whether it had one.
+/// Invalidates the handle of an array; returns whether it had one.
 pub fn forget(array: &Arc<Array>) -> bool {
     ARRAYS.remove(handle(array)).is_some()
 }
@@ -246,7 +247,7 @@ fn create(to: Place<Ptr>, form: Form) -> Result<(), i32> {
     give(to, Ptr(array.handle()))
 }
 
-/// Takes back the arrays of a context that ends. Its work has ended.
+/// Frees the arrays of a context that ends. Its work has ended.
 pub fn forget_context(context: &Owner) {
     for array in ARRAYS.all().iter().filter(|array| array.context == context.id) {
         forget(array);
@@ -256,7 +257,7 @@ pub fn forget_context(context: &Owner) {
 /// `CUDA_ARRAY3D_DESCRIPTOR` as the program has it.
 pub type Words = [u64; 5];
 
-/// The form that words say.
+/// The form in a descriptor.
 pub fn form([width, height, depth, element, flags]: Words) -> Form {
     Form {
         extent: [width as usize, height as usize, depth as usize],
@@ -292,7 +293,7 @@ entry! {
         give(unsafe { at(Ptr(pArrayDescriptor.0 + 24)) }, [format, channels, flags, 0])
     }
 
-    // Only arrays whose memory is mapped later, sparse and planar ones have answers.
+    // Only deferred-mapping, sparse and planar arrays have requirements.
     fn cuArrayGetMemoryRequirements (memoryRequirements: Ptr, array: Ptr, device: Device) {
         let _ = (memoryRequirements, device);
         by_handle(array)?;
@@ -315,7 +316,7 @@ entry! {
         context::current()?;
         capture::refuse_unsafe()?;
         let array = by_handle(hArray)?;
-        // A level stays with the others; taking it away is no error (measured).
+        // A level stays with the others; destroying it is no error (measured).
         if array.is_level {
             return Ok(());
         }

@@ -14,7 +14,7 @@ use crate::stream::{Kind, capture, resolve};
 /// Ranges: address, bytes.
 type Ranges = Vec<(Ptr, usize)>;
 
-/// What both kinds of batches are checked for.
+/// The checks of both kinds of batches.
 unsafe fn ranges(
     [at, sizes]: [Ptr; 2],
     count: usize,

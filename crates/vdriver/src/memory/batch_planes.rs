@@ -17,7 +17,8 @@ use crate::state::{offer, take, take_all};
 use crate::stream::{Kind, capture, resolve};
 use crate::{context, status};
 
-/// Words of an operation: two operands of five, the extent, and in the last word when the source is read, and flags.
+/// Words of an operation: two operands of five words, the extent, and a last word with the source's
+/// access order and flags.
 type Operation = [u64; 14];
 /// `CU_MEMCPY_OPERAND_TYPE_POINTER`, `_ARRAY`.
 const POINTER: u32 = 1;
@@ -25,10 +26,10 @@ const ARRAY: u32 = 2;
 /// `CU_MEMORYTYPE_ARRAY`, `CU_MEMORYTYPE_UNIFIED`.
 const IN_ARRAY: u64 = 3;
 const UNIFIED: u64 = 4;
-/// `CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL`; those of a stream and none are 1 and 3.
+/// `CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL`; stream order and any order are 1 and 3.
 const DURING_CALL: u32 = 2;
 
-/// Bytes of an element of the array that an operand is; nothing for a pointer.
+/// Bytes of an element of an array operand; nothing for a pointer.
 fn element(operand: &[u64]) -> Result<Option<usize>, i32> {
     let &[kind, handle, ..] = operand else { return Err(status::INVALID_VALUE) };
     match kind as u32 {
@@ -41,7 +42,7 @@ fn element(operand: &[u64]) -> Result<Option<usize>, i32> {
     }
 }
 
-/// An operand as an end of a copy. Lengths are in elements; a pointer's that are 0 are the extent's.
+/// An operand as an end of a copy. Lengths are in elements; for a pointer, 0 means the extent's.
 fn end(operand: &[u64], [width, height, _]: [usize; 3], size: usize) -> Result<End, i32> {
     let &[kind, at, a, b, c] = operand else { return Err(status::INVALID_VALUE) };
     let mut end = End {
@@ -94,7 +95,7 @@ fn shape(operation: &Operation) -> Result<(Shape, bool), i32> {
     Ok((shape, order == DURING_CALL))
 }
 
-/// Does all, or says which one cannot be.
+/// Performs all, or says which one is invalid.
 fn run(stream: abi::Stream, operations: &[Operation], flags: Flags64) -> Result<(), (usize, i32)> {
     let whole = |code| (usize::MAX, code);
     let object = resolve(stream).map_err(whole)?;

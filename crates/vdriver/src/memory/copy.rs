@@ -18,7 +18,8 @@ use crate::status;
 use crate::stream::{self, capture, ordered, resolve};
 use cushim_accel::{Copy, Outcome, Signal, Work};
 
-/// What a small copy from pageable memory is staged up to, as NVIDIA's driver does; a larger one waits.
+/// The size up to which copies from pageable memory are staged, as in NVIDIA's driver; a larger one
+/// waits.
 const STAGED: usize = 64 << 10;
 
 /// Where a copy is done.
@@ -29,8 +30,8 @@ enum Done {
     There(Signal),
 }
 
-/// Copies in a stream, and waits as the homes of both ends and `blocking` (the call is a synchronous
-/// one) ask for.
+/// Copies in a stream, and waits if the homes of both ends or `blocking` (a synchronous call)
+/// require it.
 ///
 /// # Errors
 /// Those of the stream, and of the copy where it was waited for.
@@ -62,7 +63,7 @@ pub fn copy(
             return Ok(Done::Here(done));
         }
         if !blocking && to != Home::Pageable && linear && copy.width <= STAGED && pageable {
-            // SAFETY: the program's own memory, which it says is there.
+            // SAFETY: the program's own memory, as its arguments say.
             let bytes: Box<[u8]> = unsafe {
                 let from = std::ptr::with_exposed_provenance::<u8>(copy.from as usize);
                 std::slice::from_raw_parts(from, copy.width).into()
@@ -175,7 +176,7 @@ on_stream! { hStream;
     }
 
     fn cuMemcpyWithAttributesAsync cuMemcpyWithAttributesAsync_ptsz (dst: Ptr, src: Ptr, size: usize, attr: In<[i32; 6]>, hStream: Stream) {
-        // CUmemcpyAttributes: when the source is read (1 to 3), where both lie, flags.
+        // CUmemcpyAttributes: the source's access order (1 to 3), both locations, flags.
         let attributes = attr.read()?;
         if !matches!(attributes, [1..=3, ..]) {
             return Err(status::INVALID_VALUE);
@@ -184,7 +185,7 @@ on_stream! { hStream;
     }
 }
 
-/// Copies that may be done in any order: all are checked before the first is.
+/// Copies in any order: all are checked before the first is performed.
 unsafe fn batch(
     stream: abi::Stream,
     [to, from, sizes]: [Ptr; 3],

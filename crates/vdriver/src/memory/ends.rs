@@ -5,7 +5,7 @@
 
 use crate::argument::Plain;
 
-/// One end of a box: `CUDA_MEMCPY3D` has two such groups of words and then the extent.
+/// One end of a 3-D copy: `CUDA_MEMCPY3D` has two such groups of words and then the extent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct End {
@@ -19,7 +19,7 @@ pub struct End {
     pub device: usize,
     /// The array.
     pub array: usize,
-    /// Nothing; in `CUDA_MEMCPY3D_PEER` the context.
+    /// Reserved; in `CUDA_MEMCPY3D_PEER` the context.
     pub context: usize,
     /// Bytes from row to row.
     pub pitch: usize,

@@ -18,9 +18,9 @@ pub const GRAIN: u64 = 512;
 /// A run of addresses, from 0 on.
 #[derive(Default)]
 pub struct Heap {
-    /// Allocations: bytes by place, those that were freed among them until their work is over.
+    /// Allocations: bytes by place, including freed ones until their work is over.
     taken: BTreeMap<u64, u64>,
-    /// What was freed and may still be in use: place, stream, the end of its work.
+    /// Freed allocations that may still be in use: place, stream, the end of their work.
     freed: Vec<(u64, u64, Signal)>,
     blocks: BTreeSet<u64>,
 }
@@ -31,8 +31,8 @@ impl Heap {
         self.blocks.len() as u64 * BLOCK
     }
 
-    /// Finds a place for an allocation: where least is to be reserved, the lowest of those. `None` where
-    /// more than `most` bytes would be reserved, 0 for no limit.
+    /// Finds a place for an allocation: the one that reserves least, the lowest of equals. `None`
+    /// where more than `most` bytes would be reserved, 0 for no limit.
     pub fn take(&mut self, bytes: u64, stream: u64, most: u64) -> Option<u64> {
         self.settle(Some(stream));
         let bytes = bytes.checked_next_multiple_of(GRAIN)?;
@@ -71,7 +71,7 @@ impl Heap {
         self.freed.push((place, stream, done));
     }
 
-    /// Forgets what was freed and is over, and what may be used again in a stream.
+    /// Forgets freed allocations that are over, and those that a stream may reuse.
     fn settle(&mut self, stream: Option<u64>) {
         let Heap { taken, freed, .. } = self;
         freed.retain(|(place, of, done)| {
@@ -83,7 +83,7 @@ impl Heap {
         });
     }
 
-    /// Gives up empty blocks as long as `more` says so of what would be reserved before and after.
+    /// Frees empty blocks as long as `more` allows it, given the reserved bytes before and after.
     pub fn trim(&mut self, more: impl Fn(u64, u64) -> bool) {
         self.settle(None);
         let used: BTreeSet<u64> =
@@ -110,7 +110,7 @@ mod tests {
 
     const M: u64 = 1 << 20;
 
-    /// The numbers of an H200 for the same calls.
+    /// The numbers are those of an H200 for the same calls.
     #[test]
     fn blocks_are_reserved_and_given_up_as_on_a_gpu() {
         let mut heap = Heap::default();
@@ -172,7 +172,7 @@ mod tests {
         heap.free(0, 1, Signal::completed());
         heap.trim(|_, _| true);
         assert_eq!(heap.reserved(), 64 * M, "the first block is empty");
-        // One more block before as behind.
+        // A block is added in front as well as behind.
         assert_eq!(heap.take(40 * M, 1, 0), Some(0));
         let mut full = Heap::default();
         assert_eq!(full.take(BLOCK, 1, BLOCK), Some(0));

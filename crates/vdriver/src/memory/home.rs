@@ -5,7 +5,7 @@
 use super::{Source, find, is_pageable};
 use crate::status;
 
-/// What a call says that an address is.
+/// What a call requires of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// On the device, or at least known to it.
@@ -14,21 +14,22 @@ pub enum Role {
     Any,
 }
 
-/// What is at an address.
+/// The kind of memory at an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Home {
     /// The program's own memory.
     Pageable,
-    /// Page-locked or managed: both sides touch it.
+    /// Page-locked or managed: host and device access it.
     Shared,
     /// Device memory.
     Device,
 }
 
-/// What `bytes` from `address` on are.
+/// The kind of the `bytes` from `address` on.
 ///
 /// # Errors
-/// CUDA_ERROR_INVALID_VALUE where nothing is, where too little is, and where a device has nothing.
+/// CUDA_ERROR_INVALID_VALUE where there is no or too little memory, and where a device needs its
+/// own.
 pub fn home(address: u64, bytes: usize, role: Role) -> Result<Home, i32> {
     let Some(range) = find(address) else {
         let fits = address.checked_add(bytes as u64).is_some();
@@ -41,7 +42,7 @@ pub fn home(address: u64, bytes: usize, role: Role) -> Result<Home, i32> {
         };
     };
     if !super::holds(&range, address, bytes) {
-        // A block of the program that is page-locked in part may go on behind that part.
+        // A block of the program that is partly page-locked may extend beyond that part.
         let own = range.source == Source::Registered && role == Role::Any;
         if own {
             return Ok(Home::Pageable);
@@ -65,7 +66,7 @@ pub fn home(address: u64, bytes: usize, role: Role) -> Result<Home, i32> {
     })
 }
 
-/// Tells whoever checks the program.
+/// Reports it to the checker of the program.
 fn refused(address: u64, bytes: usize) {
     if let Some(checks) = cushim_accel::checks() {
         checks.beyond(address, bytes as u64);

@@ -20,7 +20,7 @@ use std::sync::Arc;
 const ALLOC_FLAGS: u32 = 7;
 /// `CU_MEMHOSTREGISTER_PORTABLE`, `_DEVICEMAP`, `_READ_ONLY`; not `_IOMEMORY`, which a program's memory is not.
 const REGISTER_FLAGS: u32 = 11;
-/// What of them is read back; that it is mapped always is.
+/// The flags that are read back; the flag for mapped memory always is.
 const READ_BACK: u32 = 3;
 /// `CU_MEMHOSTALLOC_DEVICEMAP`.
 const MAPPED: u32 = 2;

@@ -32,11 +32,11 @@ pub enum What {
     Memory = 1,
     /// An event.
     Event = 2,
-    /// Memory of a pool, which has its file itself.
+    /// Memory of a pool, which has a file of its own.
     Pool = 3,
 }
 
-/// What a handle says. It comes from anywhere: all of it is doubted.
+/// The contents of a handle. It comes from outside: everything in it is checked.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Handle {
@@ -48,11 +48,11 @@ pub struct Handle {
     /// The device of the memory.
     pub device: u32,
     secret: [u8; 16],
-    /// Where in the file it lies.
+    /// Its offset in the file.
     pub from: u64,
     /// Its size.
     pub bytes: u64,
-    /// Of allocations at the same place, which.
+    /// Distinguishes allocations at the same place.
     id: u64,
 }
 
@@ -63,7 +63,7 @@ const MAGIC: [u8; 8] = *b"cushimH1";
 const _: () = assert!(size_of::<Handle>() == 64);
 
 impl Handle {
-    /// Of a file of this process.
+    /// A handle for a file of this process.
     ///
     /// # Errors
     /// CUDA_ERROR_OPERATING_SYSTEM.
@@ -85,15 +85,15 @@ impl Handle {
     /// Reads one.
     ///
     /// # Errors
-    /// CUDA_ERROR_INVALID_VALUE for what is none, or for something else.
+    /// CUDA_ERROR_INVALID_VALUE for an invalid handle, or one of another kind.
     pub fn read(bytes: [u8; 64], what: What) -> Result<Handle, i32> {
-        // SAFETY: as many bytes, all of which are values.
+        // SAFETY: the same size, and every bit pattern is a value.
         let found = unsafe { std::mem::transmute::<[u8; 64], Handle>(bytes) };
         let right = found.magic == MAGIC && found.what == what as u32;
         if right { Ok(found) } else { Err(status::INVALID_VALUE) }
     }
 
-    /// The number that only those know who have seen the file.
+    /// The secret that only processes with the handle know.
     pub fn secret(&self) -> u128 {
         u128::from_le_bytes(self.secret)
     }
@@ -101,8 +101,8 @@ impl Handle {
     /// The file, of another process.
     ///
     /// # Errors
-    /// CUDA_ERROR_INVALID_CONTEXT for one's own, CUDA_ERROR_INVALID_HANDLE where that process has no such file
-    /// (any more), or does not let this one have it.
+    /// CUDA_ERROR_INVALID_CONTEXT for this process's own, CUDA_ERROR_INVALID_HANDLE where that
+    /// process has no such file (any more), or does not let this one open it.
     pub fn open(&self) -> Result<(OwnedFd, file::Known), i32> {
         if self.process == std::process::id() {
             return Err(status::INVALID_CONTEXT);
@@ -112,7 +112,8 @@ impl Handle {
         known.map(|known| (file, known)).ok_or(status::INVALID_HANDLE)
     }
 
-    /// Where whole granules with this memory lie in a file of `bytes`, and how far it is behind their beginning.
+    /// The offset and size of the granules with this memory in a file of `bytes`, and the memory's
+    /// offset in them.
     ///
     /// # Errors
     /// CUDA_ERROR_INVALID_VALUE where it is not within the file.
@@ -127,19 +128,19 @@ impl Handle {
 
 /// Memory of another process.
 struct Opened {
-    /// What the accelerator knows it by.
+    /// The accelerator's address for it.
     base: u64,
     /// Its address.
     address: u64,
     count: u64,
 }
 
-/// By context, file, and place in it.
+/// By context, file, and offset in it.
 type Key = (u64, u128, u64, u64);
 
 static OPENED: Mutex<Option<HashMap<Key, Opened>>> = Mutex::new(None);
 
-/// Adds a range of memory that is not of this process alone.
+/// Adds a range of memory that is shared with other processes.
 pub fn note(
     context: &Arc<Owner>,
     source: Source,
@@ -207,7 +208,7 @@ fn close(address: u64) -> Result<(), i32> {
     Ok(())
 }
 
-/// A context has ended: what was opened in it goes, and is in no range any more.
+/// A context has ended: forgets what was opened in it.
 pub fn forget(address: u64) {
     if let Some(all) = &mut *lock(&OPENED) {
         let gone = all.extract_if(|_, opened| opened.address == address);

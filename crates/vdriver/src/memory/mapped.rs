@@ -30,13 +30,13 @@ const PAGE: usize = 4096;
 struct Mapping {
     bytes: u64,
     physical: Arc<Physical>,
-    /// Locations that may touch it.
+    /// Locations that may access it.
     open: Vec<Location>,
 }
 
 #[derive(Default)]
 struct State {
-    /// By address: the bytes that were asked for, and those that there are.
+    /// By address: the requested bytes, and the reserved ones.
     reserved: BTreeMap<u64, (usize, u64)>,
     mapped: BTreeMap<u64, Mapping>,
 }
@@ -49,7 +49,7 @@ fn state() -> MutexGuard<'static, State> {
 }
 
 impl State {
-    /// What is mapped in a range, if each has all of its addresses there.
+    /// The mappings in a range, if each lies completely in it.
     fn within(&self, at: u64, bytes: u64) -> Result<Vec<u64>, i32> {
         let end = at.checked_add(bytes).ok_or(status::INVALID_VALUE)?;
         if let Some((first, before)) = self.mapped.range(..at).next_back()
@@ -85,7 +85,7 @@ fn note(base: u64, mapping: &Mapping) {
         bytes: mapping.bytes as usize,
         source: Source::Mapped,
         device: if on_host { 0 } else { id as usize },
-        // Of no context.
+        // It belongs to no context.
         context: 0,
         context_handle: 0,
         flags: 0,
@@ -128,7 +128,7 @@ fn unmap(at: u64, bytes: u64) -> Result<(), i32> {
     Ok(())
 }
 
-/// One of `CUmemAccessDesc`: a location, and what it may do.
+/// A `CUmemAccessDesc`: a location, and its access.
 fn access([kind, id, flags]: [i32; 3]) -> Result<(Location, bool), i32> {
     match kind {
         ON_DEVICE => device(Device(id)).map(drop)?,
@@ -211,7 +211,7 @@ entry! {
         let (mut state, at) = (state(), ptr.0 as u64);
         let found = state.reserved.get(&at).filter(|(asked, _)| *asked == size);
         let (_, bytes) = *found.ok_or(status::INVALID_VALUE)?;
-        // The program must unmap everything there first.
+        // The program must unmap the whole range first.
         if !state.within(at, bytes)?.is_empty() {
             return Err(status::INVALID_VALUE);
         }
@@ -224,7 +224,7 @@ entry! {
         let physical = physical::by_handle(handle)?;
         let granule = sharing("cuMemMap")?.granule();
         let (at, bytes) = (ptr.0 as u64, size as u64);
-        // An offset must be zero, as the reference says.
+        // The offset must be zero, as the reference says.
         if flags.0 != 0 || offset != 0 || bytes == 0 || !(at | bytes).is_multiple_of(granule) || bytes > physical.bytes {
             return Err(status::INVALID_VALUE);
         }

@@ -34,7 +34,7 @@ pub fn by_handle(mipmap: Ptr) -> Result<Arc<Mipmapped>, i32> {
     ALL.get(mipmap.0).ok_or(status::INVALID_HANDLE)
 }
 
-/// Takes back those of a context that ends. Its work has ended.
+/// Frees those of a context that ends. Its work has ended.
 pub fn forget_context(context: &Owner) {
     for mipmap in ALL.all().iter().filter(|mipmap| mipmap.context == context.id) {
         ALL.remove(handle(mipmap));
@@ -49,7 +49,7 @@ impl Drop for Mipmapped {
     }
 }
 
-/// How many levels a form has at most: down to one element.
+/// The most levels of a form: down to one element.
 fn most(form: &Form) -> u32 {
     let [width, height, depth] = form.extent;
     let layered = form.flags & (array::flag::LAYERED | array::flag::CUBEMAP) != 0;
@@ -79,7 +79,7 @@ entry! {
         give(pLevelArray, Ptr(found.handle()))
     }
 
-    // Only arrays whose memory is mapped later, and sparse ones, have answers.
+    // Only deferred-mapping and sparse arrays have requirements.
     fn cuMipmappedArrayGetMemoryRequirements (memoryRequirements: Ptr, mipmap: Ptr, device: Device) {
         let _ = (memoryRequirements, device);
         by_handle(mipmap)?;

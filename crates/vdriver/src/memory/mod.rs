@@ -39,7 +39,7 @@ use cushim_accel::locks::{read, write};
 /// Where a range came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// `cuMemAlloc` and its like.
+    /// `cuMemAlloc` and the like.
     Device,
     /// `cuMemHostAlloc`, `cuMemAllocHost`.
     Host,
@@ -47,15 +47,15 @@ pub enum Source {
     Registered,
     /// `cuMemAllocManaged`.
     Managed,
-    /// A pool; given back to it.
+    /// A pool, to which it returns.
     Pool,
-    /// A pool of managed memory; given back to it.
+    /// A pool of managed memory, to which it returns.
     ManagedPool,
-    /// An allocation node of a graph; the graph's.
+    /// An allocation node of a graph, which owns it.
     Graph,
-    /// A variable of a module; the module's.
+    /// A variable of a module, which owns it.
     Variable,
-    /// A `__managed__` variable of a module; the module's.
+    /// A `__managed__` variable of a module, which owns it.
     ManagedVariable,
     /// Mapped at an address that the program reserved; stays until it unmaps it.
     Mapped,
@@ -80,9 +80,10 @@ pub struct Range {
     pub context_handle: usize,
     /// The flags that it was allocated with.
     pub flags: u32,
-    /// Where the host finds it; 0 if it is not to know (device memory, even where it could touch it).
+    /// Its address on the host; 0 if it has none (device memory, even where the host could access
+    /// it).
     pub host: u64,
-    /// Where kernels find it.
+    /// Its address for kernels.
     pub device_address: u64,
     /// Unique in the process (`CU_POINTER_ATTRIBUTE_BUFFER_ID`).
     pub id: u64,
@@ -102,7 +103,7 @@ impl Source {
     }
 }
 
-/// Notes a range.
+/// Adds a range.
 pub fn add(
     context: &Arc<Context>,
     source: Source,
@@ -132,7 +133,8 @@ pub fn add(
     range
 }
 
-/// Tells whoever checks the program that memory may be read from now on, as it is written where nobody sees it.
+/// Tells the checker of the program that memory counts as written from now on, as some writes are
+/// not seen.
 pub fn count_as_written(address: u64, bytes: usize) {
     if let Some(checks) = cushim_accel::checks() {
         checks.written(address, bytes as u64);
@@ -144,7 +146,7 @@ pub fn next_id() -> u64 {
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
-/// Notes a range as it is.
+/// Adds a complete range.
 pub fn insert(range: Arc<Range>) {
     if let Some((used, bytes)) = size(&range) {
         used.fetch_add(bytes, Ordering::Relaxed);
@@ -152,13 +154,13 @@ pub fn insert(range: Arc<Range>) {
     write(&RANGES).insert(range.base, range);
 }
 
-/// Notes a variable of a module, so that copies may go there; [`remove`] forgets it.
+/// Adds a variable of a module, so that copies may go there; [`remove`] forgets it.
 pub fn adopt(context: &Arc<Context>, address: u64, bytes: usize, managed: bool) {
     let source = if managed { Source::ManagedVariable } else { Source::Variable };
     add(context, source, address, bytes, 0);
 }
 
-/// Forgets a range; what it was.
+/// Forgets a range and returns it.
 pub fn remove(base: u64) -> Option<Arc<Range>> {
     let range = write(&RANGES).remove(&base)?;
     if let Some((used, bytes)) = size(&range) {
@@ -167,7 +169,7 @@ pub fn remove(base: u64) -> Option<Arc<Range>> {
     Some(range)
 }
 
-/// The range that an address lies in. One behind the end is not in it.
+/// The range that an address lies in; its end does not belong to it.
 #[inline]
 pub fn find(address: u64) -> Option<Arc<Range>> {
     let ranges = read(&RANGES);
@@ -178,13 +180,13 @@ pub fn find(address: u64) -> Option<Arc<Range>> {
 /// The range that `bytes` from `address` on lie in.
 ///
 /// # Errors
-/// CUDA_ERROR_INVALID_VALUE where nothing is, or too little.
+/// CUDA_ERROR_INVALID_VALUE where there is none, or it is too short.
 pub fn inside(address: u64, bytes: usize) -> Result<Arc<Range>, i32> {
     let range = find(address).ok_or(status::INVALID_VALUE)?;
     if holds(&range, address, bytes) { Ok(range) } else { Err(status::INVALID_VALUE) }
 }
 
-/// Whether a range has these bytes. What is mapped side by side is one.
+/// Whether a range has these bytes. Adjacent mappings count as one.
 pub fn holds(range: &Range, address: u64, bytes: usize) -> bool {
     let mut left = range.bytes as u64 - (address - range.base);
     let mut end = range.base + range.bytes as u64;
@@ -196,7 +198,7 @@ pub fn holds(range: &Range, address: u64, bytes: usize) -> bool {
     bytes as u64 <= left
 }
 
-/// Whether memory of the program's own may be there: nothing of ours is, and nothing of ours was.
+/// Whether the program's own memory may be there: no present or former range of ours is.
 pub fn is_pageable(address: u64) -> bool {
     address != 0 && !accelerator().is_own(address) && find(address).is_none()
 }
@@ -214,13 +216,13 @@ pub fn used(device: usize) -> u64 {
     count(device).map_or(0, |used| used.load(Ordering::Relaxed))
 }
 
-/// What a range takes of its device.
+/// The count of its device, and the bytes that a range uses of it.
 fn size(range: &Range) -> Option<(&'static AtomicU64, u64)> {
     let own = matches!(range.source, Source::Device | Source::Managed | Source::Graph);
     own.then(|| Some((count(range.device)?, range.bytes as u64))).flatten()
 }
 
-/// Waits until nothing is under way in any context: memory is about to go.
+/// Waits until no work is under way in any context: memory is about to be freed.
 pub fn quiesce() {
     for context in CONTEXTS.all() {
         context.streams.wait();

@@ -21,7 +21,7 @@ use cushim_accel::locks::lock;
 
 /// `CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR`.
 pub const DESCRIPTOR: i32 = 1;
-/// What files of such memory are for.
+/// The purpose in the names of such memory's files.
 const WHAT: &str = "physical";
 /// `CU_MEM_LOCATION_TYPE_DEVICE`.
 pub const ON_DEVICE: i32 = 1;
@@ -38,9 +38,9 @@ pub struct Physical {
     file: OwnedFd,
     /// `CUmemAllocationHandleType` that it may be exported as.
     exported: i32,
-    /// Made here, and counted as used.
+    /// Made by this process, and counted as used.
     own: bool,
-    /// References of its handle; none: the handle is gone.
+    /// References of its handle; 0: the handle is invalid.
     references: Mutex<u64>,
 }
 
@@ -57,7 +57,7 @@ impl Physical {
         self.file.as_fd()
     }
 
-    /// Gives its handle out, once more.
+    /// Returns its handle with one more reference.
     pub fn retain(self: &Arc<Self>) -> usize {
         let mut references = lock(&self.references);
         *references += 1;
@@ -93,20 +93,21 @@ pub fn by_handle(handle: Ptr) -> Result<Arc<Physical>, i32> {
     ALL.get(handle.0).ok_or(status::INVALID_VALUE)
 }
 
-/// What `CUmemAllocationProp` asks for.
+/// The contents of a `CUmemAllocationProp`.
 struct Asked {
     location: Location,
     exported: i32,
 }
 
-/// Reads `CUmemAllocationProp`: type, handle types, location (type, id), metadata of another system, flags
+/// Reads `CUmemAllocationProp`: type, handle types, location (type, id), Windows metadata, flags
 /// (compression, GPUDirect, usage).
 ///
 /// # Safety
-/// `from` is null or one.
+/// `from` is null or a `CUmemAllocationProp`.
 ///
 /// # Errors
-/// CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_INVALID_DEVICE; CUDA_ERROR_NOT_SUPPORTED for what this device has not.
+/// CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_INVALID_DEVICE; CUDA_ERROR_NOT_SUPPORTED for features that
+/// this device lacks.
 unsafe fn asked(from: Ptr) -> Result<Asked, i32> {
     // SAFETY: null, which the first `take` refuses, or a CUmemAllocationProp, of which these are fields.
     let ([kind, exported, place, id], metadata, flags): ([i32; 4], u64, u64) =
@@ -126,7 +127,7 @@ unsafe fn asked(from: Ptr) -> Result<Asked, i32> {
     }
     match place {
         ON_DEVICE => device(Device(id)).map(drop)?,
-        // The host; one node of it is all that there is.
+        // The host; it has only one node.
         2 if exported == 0 => {}
         3 if id == 0 => {}
         _ => return Err(status::INVALID_VALUE),
@@ -161,9 +162,9 @@ fn make(asked: &Asked, bytes: u64) -> Result<Arc<Physical>, i32> {
     Ok(Arc::new(made))
 }
 
-/// Memory of a descriptor that somebody handed over; the descriptor stays theirs.
+/// Memory of a descriptor that the program passes and keeps.
 fn import(number: i32, granule: u64) -> Option<Arc<Physical>> {
-    // SAFETY: only asked about, and copied, while the call lasts.
+    // SAFETY: only examined and copied during the call.
     let theirs = (number >= 0).then(|| unsafe { BorrowedFd::borrow_raw(number) })?;
     let known = file::known(theirs)?;
     let (kind, id) = known.what.strip_prefix(WHAT)?.strip_prefix('-')?.split_once('-')?;
@@ -181,7 +182,7 @@ fn import(number: i32, granule: u64) -> Option<Arc<Physical>> {
     Some(Arc::new(Physical { location, bytes: known.bytes, file, exported, own, references }))
 }
 
-/// A copy of a descriptor, as a number that is the program's.
+/// A copy of a descriptor, which the program owns.
 ///
 /// # Errors
 /// CUDA_ERROR_OPERATING_SYSTEM where there are no more.

@@ -29,7 +29,7 @@ entry! {
     }
 
     fn cuPointerGetAttributes (numAttributes: u32, attributes: Ptr, data: Ptr, ptr: Ptr) {
-        // In a context whose work has failed, too (measured).
+        // This also works in a context whose work has failed (measured).
         check()?;
         top().ok_or(status::INVALID_CONTEXT)?;
         let count = numAttributes as usize;
@@ -38,7 +38,7 @@ entry! {
         if which.is_empty() {
             return Err(status::INVALID_VALUE);
         }
-        // Of a pointer that is none of CUDA's, everything is 0 here, and no error.
+        // For a pointer that is not CUDA's, everything is 0 here, without an error.
         let range = super::find(ptr.0 as u64);
         for (which, place) in which.into_iter().zip(places) {
             // SAFETY: room for the value of each attribute.
@@ -70,7 +70,7 @@ unsafe fn answer(
 ) -> Result<(), i32> {
     let host = |range: &Range| matches!(range.source, Source::Host | Source::Registered);
     let offset = range.map_or(0, |range| pointer.0 as u64 - range.base);
-    // Words of 8 bytes, of 4, booleans: a wider store would run over the program's variable.
+    // Words of 8 or 4 bytes, booleans: a wider store would overrun the program's variable.
     let (word, bytes) = match (attribute, range) {
         // Context; memory type (1 host, 2 device); device pointer; host pointer.
         (1, found) => (found.map_or(0, |range| range.context_handle as u64), 8),
@@ -85,7 +85,7 @@ unsafe fn answer(
         (7, found) => (found.map_or(0, |range| range.id), 8),
         (8, found) => (found.map_or(0, |range| u64::from(range.source.is_managed())), 4),
         (9, found) => (found.map_or(-2i64 as u64, |range| range.device as u64), 4),
-        // Capable of interprocess sharing by the old functions: no.
+        // Capable of interprocess sharing with the old functions: no.
         (10, _) => (0, 4),
         // Range: first address, bytes. Mapped.
         (11, found) => (found.map_or(0, |range| range.base), 8),
@@ -96,7 +96,7 @@ unsafe fn answer(
         (15, _) => (0, 4),
         // Access: 3, read and write.
         (16, found) => (if found.is_some() { 3 } else { 0 }, 4),
-        // Memory pool; the mapping's size, first address and number, which are the range's.
+        // Memory pool; the mapping's size, first address and id, which are the range's.
         (17, found) => (found.map_or(0, |range| range.pool as u64), 8),
         (18, found) => (found.map_or(0, |range| range.bytes as u64), 8),
         (19, found) => (found.map_or(0, |range| range.base), 8),

@@ -24,25 +24,25 @@ use cushim_accel::{MemoryKind, Signal};
 pub struct Pool {
     /// Its device.
     pub device: usize,
-    /// What memory it has.
+    /// The kind of its memory.
     pub kind: MemoryKind,
     /// It is the device's own and cannot be destroyed.
     pub default: bool,
-    /// Where its memory comes from, if other processes have it, too.
+    /// The file that backs its memory, if it is shared with other processes.
     backing: Option<Arc<Backing>>,
     pub(super) state: Mutex<State>,
 }
 
-/// What of a pool changes.
+/// The changing part of a pool.
 #[derive(Default)]
 pub(super) struct State {
     free: Vec<Block>,
-    /// What is reserved, and where in it what lies: by address of the memory.
+    /// The reserved blocks and the allocations in them.
     pub(super) heap: Heap,
     places: HashMap<u64, u64>,
     /// Bytes taken from the accelerator, never more than are reserved.
     held: u64,
-    /// Attributes 1 to 3: what may be reused how. Kept and not needed: all of it is right here.
+    /// Attributes 1 to 3: the policies of reuse. They are only stored: every value is correct here.
     pub(super) reuse: [i32; 3],
     pub(super) threshold: u64,
     /// Bytes that may be reserved; 0 for no limit.
@@ -54,7 +54,7 @@ pub(super) struct State {
     release: Release,
 }
 
-/// Gives memory back to where it came from.
+/// Frees memory to its source.
 #[derive(Clone, Default)]
 struct Release(Option<Arc<Backing>>);
 
@@ -70,7 +70,7 @@ impl Release {
 struct Block {
     address: u64,
     bytes: usize,
-    /// Complete when nobody uses it any more.
+    /// Complete when it is no longer in use.
     free: Signal,
     /// The stream that it was freed in.
     stream: u64,
@@ -79,10 +79,10 @@ struct Block {
 /// Pools by handle.
 pub static POOLS: Handles<Pool> = Handles::new();
 
-/// How many blocks pools hold that nobody has.
+/// How many free blocks pools hold.
 static HELD: AtomicUsize = AtomicUsize::new(0);
 
-/// Memory is handed out in multiples of this.
+/// Memory is allocated in multiples of this.
 const GRAIN: usize = super::heap::GRAIN as usize;
 
 impl Pool {
@@ -91,7 +91,7 @@ impl Pool {
         Pool::make(device, kind, default, None, most)
     }
 
-    /// One of a device whose memory is of a file.
+    /// A pool of a device with memory in a file.
     pub fn shared(device: usize, backing: Backing, most: u64) -> Arc<Pool> {
         Pool::make(device, MemoryKind::Device, false, Some(Arc::new(backing)), most)
     }
@@ -110,7 +110,7 @@ impl Pool {
         pool
     }
 
-    /// Where its memory comes from, if other processes have it, too.
+    /// The file that backs its memory, if it is shared with other processes.
     pub fn backing(&self) -> Option<&Arc<Backing>> {
         self.backing.as_ref()
     }
@@ -120,7 +120,7 @@ impl Pool {
         self.backing.as_ref().is_some_and(|backing| backing.imported)
     }
 
-    /// Whether memory that was freed is not handed out again: where the program's accesses are checked.
+    /// Whether freed memory is never reused: where the program's accesses are checked.
     fn keeps_apart(&self) -> bool {
         self.backing.is_none() && cushim_accel::checks().is_some_and(|checks| checks.keeps_apart())
     }
@@ -135,7 +135,7 @@ impl Pool {
     /// Memory for a stream.
     ///
     /// # Errors
-    /// CUDA_ERROR_OUT_OF_MEMORY; CUDA_ERROR_INVALID_VALUE of another process's pool.
+    /// CUDA_ERROR_OUT_OF_MEMORY; CUDA_ERROR_INVALID_VALUE for another process's pool.
     pub fn allocate(&self, asked: usize, stream: u64) -> Result<u64, i32> {
         // Only the process that made the pool allocates from it.
         if self.is_imported() {
@@ -146,7 +146,7 @@ impl Pool {
         if bytes as u64 > memory {
             return Err(status::OUT_OF_MEMORY);
         }
-        // Where each allocation is to have memory of its own, it has just the bytes that were asked for.
+        // Where each allocation has its own memory, it has exactly the requested size.
         let apart = self.keeps_apart();
         let mut state = lock(&self.state);
         let most = state.most;
@@ -181,7 +181,7 @@ impl Pool {
         Ok(address)
     }
 
-    /// Takes memory back that is free when a signal is complete.
+    /// Frees memory, which may be reused when a signal is complete.
     pub fn free(&self, range: &Range, free: Signal, stream: u64) {
         if self.is_imported() {
             let address = range.base;
@@ -209,7 +209,7 @@ impl Pool {
         state.free.push(Block { address: range.base, bytes, free, stream });
     }
 
-    /// Gives memory back to the accelerator until at most `keep` bytes are reserved.
+    /// Frees memory to the accelerator until at most `keep` bytes are reserved.
     fn reclaim(&self, keep: u64) {
         let mut state = lock(&self.state);
         let keep = if state.destroyed { 0 } else { keep };
@@ -225,7 +225,7 @@ impl Pool {
         state.release(reserved.min(keep));
     }
 
-    /// Nobody allocates any more; what is free goes.
+    /// Ends the pool: frees unused memory; no allocation may follow.
     pub fn destroy(&self) {
         let (blocks, release) = {
             let mut state = lock(&self.state);
@@ -241,7 +241,7 @@ impl Pool {
 }
 
 impl State {
-    /// Gives memory that nobody uses back to the accelerator until at most `keep` bytes are held.
+    /// Frees unused memory to the accelerator until at most `keep` bytes are held.
     fn release(&mut self, keep: u64) {
         let State { free, held, release, .. } = self;
         free.retain(|block| {
@@ -256,7 +256,7 @@ impl State {
     }
 }
 
-/// Gives back what waiting has made free, above what each pool is to hold.
+/// Frees what has become unused by waiting, above each pool's threshold.
 pub fn reclaim() {
     if HELD.load(Ordering::Relaxed) == 0 {
         return;
@@ -267,7 +267,7 @@ pub fn reclaim() {
     }
 }
 
-/// As [`reclaim`], everything that nobody uses.
+/// As [`reclaim`], but everything unused.
 pub fn reclaim_all() {
     POOLS.all().iter().for_each(|pool| pool.reclaim(0));
 }
@@ -278,7 +278,7 @@ pub fn reserved(device: usize) -> u64 {
     POOLS.all().iter().filter(of_device).map(|pool| lock(&pool.state).heap.reserved()).sum()
 }
 
-/// Takes back a range whose work has ended.
+/// Frees a range whose work has ended.
 pub fn give_back(range: &Range) {
     match POOLS.get(range.pool) {
         Some(pool) => pool.free(range, Signal::completed(), 0),
@@ -290,7 +290,7 @@ pub fn give_back(range: &Range) {
 pub struct Own {
     /// It cannot be destroyed.
     pub default: Arc<Pool>,
-    /// What `cuMemAllocAsync` takes from.
+    /// The pool of `cuMemAllocAsync`.
     pub current: Mutex<Arc<Pool>>,
 }
 

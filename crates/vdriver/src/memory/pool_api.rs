@@ -21,7 +21,7 @@ use crate::stream::{Stream as Object, capture, resolve};
 use cushim_accel::locks::lock;
 use cushim_accel::{MemoryKind, Work};
 
-/// A wrong device is a wrong value to functions on its current pool (measured).
+/// For functions on the current pool, an invalid device is an invalid value (measured).
 fn wrong_value(error: i32) -> i32 {
     if error == status::INVALID_DEVICE { status::INVALID_VALUE } else { error }
 }
@@ -81,7 +81,7 @@ fn free(address: u64, stream: &Arc<Object>) -> Result<(), i32> {
     let range = range.ok_or(status::INVALID_VALUE)?;
     match range.source {
         Source::Pool | Source::ManagedPool => {}
-        // What cuMemAlloc gave may be freed in a stream too.
+        // Memory of cuMemAlloc may be freed in a stream too.
         Source::Device | Source::Managed => {}
         _ => return Err(status::INVALID_VALUE),
     }
@@ -114,7 +114,7 @@ fn location(kind: i32, id: i32) -> Result<(usize, MemoryKind), i32> {
     match (kind, id) {
         (1, _) => match device(Device(id)) {
             Ok(_) => Ok((id as usize, MemoryKind::Device)),
-            // A wrong device is a wrong value here (measured).
+            // An invalid device is an invalid value here (measured).
             Err(status::INVALID_DEVICE) => Err(status::INVALID_VALUE),
             Err(other) => Err(other),
         },
@@ -123,7 +123,7 @@ fn location(kind: i32, id: i32) -> Result<(usize, MemoryKind), i32> {
     }
 }
 
-/// The device of a `CUmemLocation` whose pool is asked for; pools of the host are made by hand only.
+/// The device of a `CUmemLocation` whose pool is requested; the host has no default pool.
 fn place(from: Given<[i32; 2]>, kind: i32) -> Result<Device, i32> {
     check()?;
     let [place, id] = from.read()?;
@@ -151,7 +151,7 @@ entry! {
         // Managed memory needs no location (measured).
         let (device, place) = if [kind, place] == [2, 0] { (0, MemoryKind::Managed) } else { location(place, id)? };
         let memory = if kind == 2 { MemoryKind::Managed } else { place };
-        // As descriptors, and of a device's memory, they can be handed on.
+        // Only descriptors for device memory can be exported.
         if handles > 1 || (handles == 1 && memory != MemoryKind::Device) {
             return Err(status::NOT_SUPPORTED);
         }
@@ -218,7 +218,7 @@ entry! {
                 }
             }
             4 => state.threshold = word()?,
-            // High-water marks can be put back to now.
+            // High-water marks can be reset to the present use.
             6 if word()? == 0 => state.reserved_high = state.heap.reserved(),
             8 if word()? == 0 => state.used_high = state.used,
             _ => return Err(status::INVALID_VALUE),
@@ -231,8 +231,8 @@ entry! {
         if count == 0 {
             return Err(status::INVALID_VALUE);
         }
-        // CUmemAccessDesc: location (type, id), flags. Everybody may read and write here, and a pool's own
-        // device always (measured).
+        // CUmemAccessDesc: location (type, id), flags. All devices may read and write here, and a
+        // pool's own device always may (measured).
         for index in 0..count {
             // SAFETY: as many CUmemAccessDesc as the call says.
             let [kind, id, flags]: [i32; 3] = unsafe { take(Ptr(map.0 + index * 12))? };
@@ -253,7 +253,7 @@ entry! {
     fn cuMemPoolGetAccess (flags: Out<i32>, memPool: Ptr, location: In<[i32; 2]>) {
         let pool = by_handle(memPool)?;
         let [kind, id] = location.read()?;
-        // The host has none to memory of a device.
+        // The host has no access to memory of a device.
         let (_, place) = self::location(kind, id)?;
         give(flags, if place == MemoryKind::Device || pool.kind != MemoryKind::Device { 3 } else { 0 })
     }

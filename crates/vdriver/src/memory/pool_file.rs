@@ -11,9 +11,9 @@ use crate::status;
 use cushim_accel::file;
 use cushim_accel::locks::lock;
 
-/// What files of pools are for.
+/// The purpose in the names of pools' files.
 pub const WHAT: &str = "pool";
-/// Bytes of such a file: addresses, of which only what is written takes memory.
+/// Size of such a file, which is sparse: only written parts take memory.
 const BYTES: u64 = 1 << 40;
 
 /// The file of a pool.
@@ -31,16 +31,16 @@ pub struct Backing {
 
 #[derive(Default)]
 struct Places {
-    /// The end of what was ever in use.
+    /// The end of the part that was ever in use.
     end: u64,
-    /// Places that are free, by their length.
+    /// Free places, by their length.
     free: BTreeMap<u64, Vec<u64>>,
     /// Place and length by address.
     taken: HashMap<u64, (u64, u64)>,
 }
 
 impl Backing {
-    /// Of a new pool of a device.
+    /// The file of a new pool of a device.
     ///
     /// # Errors
     /// CUDA_ERROR_NOT_SUPPORTED, CUDA_ERROR_OUT_OF_MEMORY.
@@ -50,7 +50,7 @@ impl Backing {
         Backing::of(file.ok_or(status::OUT_OF_MEMORY)?, false).ok_or(status::OUT_OF_MEMORY)
     }
 
-    /// Of a file; `None` of one that is not ours.
+    /// Opens a file; `None` if it is not ours.
     pub fn of(file: OwnedFd, imported: bool) -> Option<Backing> {
         let known = file::known(file.as_fd())?;
         let state = Mutex::default();
@@ -83,7 +83,7 @@ impl Backing {
         made.map_err(|failure| status::of(&failure))
     }
 
-    /// Gives memory of the pool back.
+    /// Frees memory of the pool.
     pub fn free(&self, address: u64) {
         accelerator().free(address);
         let mut state = lock(&self.state);
@@ -93,7 +93,7 @@ impl Backing {
         }
     }
 
-    /// Where in the file an allocation lies, and its length there.
+    /// Offset and length of an allocation in the file.
     pub fn place(&self, address: u64) -> Option<(u64, u64)> {
         lock(&self.state).taken.get(&address).copied()
     }

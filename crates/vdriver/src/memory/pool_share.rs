@@ -29,14 +29,14 @@ fn owner(known: &file::Known) -> Option<usize> {
 }
 
 fn import(number: i32) -> Option<usize> {
-    // SAFETY: only asked about, and copied, while the call lasts.
+    // SAFETY: only examined and copied during the call.
     let theirs = (number >= 0).then(|| unsafe { BorrowedFd::borrow_raw(number) })?;
     let device = owner(&file::known(theirs)?)?;
     let backing = Backing::of(theirs.try_clone_to_owned().ok()?, true)?;
     Some(crate::handle::handle(&Pool::shared(device, backing, 0)))
 }
 
-/// The kind of a handle, which can be a descriptor only.
+/// Checks the kind of a handle: only descriptors are supported.
 fn kind(kind: i32, flags: Flags64) -> Result<(), i32> {
     match (kind, flags.0) {
         (DESCRIPTOR, 0) => Ok(()),

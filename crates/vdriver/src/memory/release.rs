@@ -10,10 +10,10 @@ use crate::state::accelerator;
 use crate::status;
 use cushim_accel::locks::read;
 
-/// Gives back what `cuMemAlloc` and its like returned.
+/// Frees memory of `cuMemAlloc` and the like.
 ///
 /// # Errors
-/// CUDA_ERROR_INVALID_VALUE for what is not the first address of such a range.
+/// CUDA_ERROR_INVALID_VALUE where it is not the first address of such a range.
 pub fn free(base: u64, of: &[Source]) -> Result<(), i32> {
     let range = find(base).filter(|range| range.base == base && of.contains(&range.source));
     let wrong = || {
@@ -40,7 +40,7 @@ fn give_back(range: &Range) {
     }
 }
 
-/// Gives back what belongs to a context that ends.
+/// Frees memory of a context that ends.
 pub fn forget_context(context: &Context) {
     let own = |range: &&Arc<Range>| {
         range.context == context.id

@@ -15,7 +15,7 @@ use crate::status;
 use crate::stream::{capture, ordered, resolve};
 use cushim_accel::{Fill, Work};
 
-/// Rows of a value, checked; `None` for no bytes at all.
+/// Checks a memory set; `None` where it has no bytes.
 ///
 /// # Errors
 /// CUDA_ERROR_INVALID_VALUE.

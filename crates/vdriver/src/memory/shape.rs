@@ -16,7 +16,7 @@ use crate::status;
 use crate::stream::resolve;
 use cushim_accel::Copy;
 
-/// `CUDA_MEMCPY2D` as a box of one plane.
+/// `CUDA_MEMCPY2D` as a 3-D copy of one plane.
 pub fn flat(words: [usize; 16]) -> Shape {
     let end = |at: usize| {
         let word = |n: usize| words.get(at + n).copied().unwrap_or(0);
@@ -35,7 +35,7 @@ pub fn flat(words: [usize; 16]) -> Shape {
     Shape { from: end(0), to: end(7), extent: [width, height, 1] }
 }
 
-/// One end, checked: its first byte, bytes from row to row and from plane to plane, what is there.
+/// One checked end: its first byte, its row and plane pitch, its kind of memory.
 struct Place {
     address: u64,
     row: usize,
@@ -60,7 +60,7 @@ impl End {
             _ => return Err(wrong),
         };
         let needed = x.checked_add(width).ok_or(wrong)?;
-        // A single plane need not say what is from one row to the next: they lie end to end (measured on an H200).
+        // A single plane needs no pitch: its rows are contiguous then (measured on an H200).
         let pitch = if self.pitch == 0 && depth == 1 && y == 0 { needed } else { self.pitch };
         if pitch < needed || pitch > i32::MAX as usize && height > 1 {
             return Err(wrong);
@@ -82,7 +82,8 @@ impl End {
         if base == 0 {
             return Err(wrong);
         }
-        // The whole shape must lie in the allocation of its address: memory beyond that is not the program's.
+        // The whole shape must lie in the allocation of its address: memory beyond that does not
+        // belong to it.
         let home = home(base as u64, end, role)?;
         Ok(Place { address, row: pitch, plane, home })
     }
@@ -106,10 +107,10 @@ impl End {
     }
 }
 
-/// A box as the accelerator copies it, and what both ends are.
+/// A 3-D copy for the accelerator, and the kinds of both ends.
 ///
 /// # Errors
-/// CUDA_ERROR_INVALID_VALUE for what does not fit.
+/// CUDA_ERROR_INVALID_VALUE where it does not fit.
 pub fn plan(shape: &Shape) -> Result<Option<(Copy, Home, Home)>, i32> {
     let [width, height, depth] = shape.extent;
     if width == 0 || height == 0 || depth == 0 {

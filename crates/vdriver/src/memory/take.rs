@@ -28,5 +28,5 @@ pub fn allocate(device: usize, kind: MemoryKind, bytes: usize) -> Result<u64, i3
     })
 }
 
-/// What `cuMemAlloc` promises at least, and NVIDIA's driver gives.
+/// The alignment that `cuMemAlloc` promises at least; NVIDIA's driver gives just that.
 const ALIGN: usize = 512;

@@ -25,7 +25,7 @@ fn create(to: Place<abi::Stream>, flags: u32, priority: i32) -> Result<(), i32> 
     give(to, abi::Stream(STREAMS.add(stream)))
 }
 
-/// Waits for everything in a stream, and does what CUDA does at such a point.
+/// Waits for everything in a stream, and does what CUDA does at synchronisation.
 ///
 /// # Errors
 /// That of the context.
@@ -39,7 +39,7 @@ pub fn synchronize(stream: &Arc<Object>) -> Result<(), i32> {
     result
 }
 
-/// Attributes that are kept by number (`CUstreamAttrID`) and how long they are.
+/// The size of a stored attribute, by number (`CUstreamAttrID`).
 fn size(attribute: i32) -> Option<usize> {
     Some(match attribute {
         // Access policy window; synchronisation policy; priority; map and number of the domain.
@@ -55,7 +55,7 @@ impl Object {
     fn attribute(&self, number: i32) -> [u8; 64] {
         let mut value = [0; 64];
         let word = match number {
-            // Until somebody sets it, none of CUsynchronizationPolicy (measured).
+            // Until it is set, no value of CUsynchronizationPolicy (measured).
             3 => u32::MAX,
             8 => self.priority as u32,
             // The default domain is 0, the remote one 1.
@@ -93,7 +93,7 @@ unsafe fn set_attribute(stream: abi::Stream, number: i32, from: Ptr) -> Result<(
     let fits = match number {
         3 => (1..=4).contains(&word),
         10 => word <= 1,
-        // A priority is what the stream was created with.
+        // The priority must be the one that the stream was created with.
         8 => word as i32 == stream.priority,
         _ => true,
     };
@@ -171,7 +171,8 @@ on_stream! { hStream;
     }
 
     fn cuStreamSynchronize cuStreamSynchronize_ptsz (hStream: Stream) {
-        // Without a context the default stream is no stream to this function, unlike to others (H200).
+        // Without a context, this function reports the default stream as invalid, unlike others
+        // (H200).
         let no_context = |e| if e == status::INVALID_CONTEXT { status::INVALID_HANDLE } else { e };
         synchronize(&resolve_anywhere(hStream).map_err(no_context)?)
     }

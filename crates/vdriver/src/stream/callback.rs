@@ -23,7 +23,7 @@ fn launch(stream: abi::Stream, function: Ptr, data: Ptr) -> Result<(), i32> {
     }
     stream.enter(|slot| {
         let context = slot.context.clone();
-        // Not called where work before it has failed.
+        // It is not called where work before it has failed.
         slot.host(move || {
             if context.healthy().is_ok() {
                 function.call()

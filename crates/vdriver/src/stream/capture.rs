@@ -30,9 +30,9 @@ struct Capture {
     /// The stream that it began in.
     origin: u64,
     graph: Arc<Graph>,
-    /// The graph was there before.
+    /// The program passed the graph.
     given: bool,
-    /// Something was done that must not be: the capture ends without a graph.
+    /// An illegal operation has invalidated it: the capture ends without a graph.
     broken: bool,
     /// By the stream's id.
     streams: BTreeMap<u64, Member>,
@@ -48,20 +48,20 @@ struct Member {
     after: BTreeSet<u32>,
 }
 
-/// What `cuStreamGetCaptureInfo` says of a captured stream.
+/// The results of `cuStreamGetCaptureInfo` for a captured stream.
 pub struct Info {
     /// `CUstreamCaptureStatus`: 1 active, 2 broken.
     pub status: i32,
     /// The capture's number.
     pub id: u64,
-    /// The graph that comes of it.
+    /// The graph that is being built.
     pub graph: Arc<Graph>,
     /// The nodes that the next one waits for.
     pub after: Vec<u32>,
 }
 
 static CAPTURES: Mutex<Vec<Capture>> = Mutex::new(Vec::new());
-/// How many there are: mostly none, and then nothing is asked.
+/// How many captures there are: mostly none, and then no lock is taken.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 static NEXT: AtomicU64 = AtomicU64::new(1);
 static NEXT_THREAD: AtomicU64 = AtomicU64::new(1);
@@ -101,7 +101,7 @@ fn legacy(all: &mut [Capture], stream: &Stream) -> Result<(), i32> {
     result
 }
 
-/// Makes a node of work that enters a stream, if that is captured; false if it is not.
+/// If a stream is captured, makes a node of work that enters it; false if it is not.
 ///
 /// # Errors
 /// CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT, and those of `payload`.
@@ -128,7 +128,7 @@ fn take_now(stream: &Stream, payload: impl FnOnce() -> Result<Payload, i32>) -> 
     Ok(true)
 }
 
-/// What is known of a captured stream; of the legacy one, that others must not be.
+/// The state of a captured stream; for the legacy one, checks that no others are captured.
 ///
 /// # Errors
 /// CUDA_ERROR_STREAM_CAPTURE_IMPLICIT.
@@ -152,7 +152,7 @@ pub fn info(stream: &Stream) -> Result<Option<Info>, i32> {
     }))
 }
 
-/// A call that waits for a stream or asks for it: not while it is captured.
+/// Refuses a call that waits for a stream or queries it while it is captured.
 ///
 /// # Errors
 /// CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT.
@@ -180,7 +180,7 @@ fn refuse_where(found: impl Fn(&Capture) -> bool) -> Result<(), i32> {
     result
 }
 
-/// A call that waits for a context.
+/// Refuses a call that waits for a context with captured streams.
 ///
 /// # Errors
 /// CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED.
@@ -192,7 +192,7 @@ pub fn refuse_context(context: &Context) -> Result<(), i32> {
     refuse_where(|capture| capture.streams.values().any(|member| member.context == context.id))
 }
 
-/// A call that is unsafe while some thread captures: one that may wait for the device.
+/// Refuses a call that is unsafe during a capture: one that may wait for the device.
 ///
 /// # Errors
 /// CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED.
@@ -211,7 +211,7 @@ pub fn refuse_unsafe() -> Result<(), i32> {
     })
 }
 
-/// Changes the mode of this thread; what it was.
+/// Changes the mode of this thread; returns the former one.
 ///
 /// # Errors
 /// CUDA_ERROR_INVALID_VALUE.
@@ -227,8 +227,8 @@ fn member(stream: &Stream, after: BTreeSet<u32>) -> Member {
 /// Begins to capture a stream, into a new graph or behind nodes of a given one.
 ///
 /// # Errors
-/// CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED for the legacy stream, CUDA_ERROR_INVALID_VALUE for no such mode,
-/// CUDA_ERROR_ILLEGAL_STATE for a stream that is captured.
+/// CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED for the legacy stream, CUDA_ERROR_INVALID_VALUE for an
+/// invalid mode, CUDA_ERROR_ILLEGAL_STATE for a stream that is captured.
 pub fn begin(stream: &Stream, mode: i32, into: Option<(Arc<Graph>, Vec<u32>)>) -> Result<(), i32> {
     if !(GLOBAL..=RELAXED).contains(&mode) {
         return Err(status::INVALID_VALUE);
@@ -257,7 +257,7 @@ pub fn begin(stream: &Stream, mode: i32, into: Option<(Arc<Graph>, Vec<u32>)>) -
     Ok(())
 }
 
-/// Ends the capture that began in a stream: its graph.
+/// Ends the capture that began in a stream; returns its graph.
 ///
 /// # Errors
 /// CUDA_ERROR_ILLEGAL_STATE for a stream that is not captured, CUDA_ERROR_STREAM_CAPTURE_UNMATCHED for one
@@ -292,19 +292,19 @@ pub fn end(stream: &Stream) -> Result<Arc<Graph>, i32> {
     result
 }
 
-/// A stream is destroyed: the capture that began in it is over. In one that it was forked into, what it has
-/// done stays, and has to be joined like that of other streams (NVIDIA's sample graphMemoryNodes ends its
-/// second stream before the capture).
+/// A stream is destroyed: the capture that began in it is over. In one that it was forked into, its
+/// nodes stay and must be joined like those of other streams (NVIDIA's sample graphMemoryNodes ends
+/// its second stream before the capture).
 pub fn forget(stream: &Stream) {
     forget_where(|capture, id, _| id == stream.id && id == capture);
 }
 
-/// Takes out the streams of a context that has ended.
+/// Removes the streams of a context that has ended.
 pub fn forget_context(context: u64) {
     forget_where(|_, _, member| member.context == context);
 }
 
-/// `gone` is asked of the stream that a capture began in, a stream, and what is known of that.
+/// `gone` gets the stream that a capture began in, a stream, and that stream's state.
 fn forget_where(gone: impl Fn(u64, u64, &Member) -> bool) {
     if !is_any() {
         return;
@@ -375,7 +375,7 @@ pub fn join(stream: &Stream, point: &Point) -> Result<(), i32> {
     Ok(())
 }
 
-/// A captured stream is asked to wait for something that is not of the capture; false if it is not captured.
+/// A stream should wait for something outside of its capture; false if it is not captured.
 ///
 /// # Errors
 /// CUDA_ERROR_STREAM_CAPTURE_ISOLATION, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT.
@@ -393,7 +393,7 @@ pub fn isolate(stream: &Stream) -> Result<(), i32> {
     }
 }
 
-/// A launch into a stream has failed: breaks its capture, if it is captured.
+/// A launch into a stream has failed: invalidates its capture, if it is captured.
 pub fn spoil(stream: &Stream) {
     if is_any()
         && let Some(capture) = of(&mut lock(&CAPTURES), stream.id)
@@ -402,7 +402,7 @@ pub fn spoil(stream: &Stream) {
     }
 }
 
-/// A captured event is asked for: breaks its capture.
+/// A captured event was queried: invalidates its capture.
 pub fn disturb(point: &Point) {
     for capture in lock(&CAPTURES).iter_mut().filter(|capture| capture.id == point.capture) {
         capture.broken = true;

@@ -15,7 +15,7 @@ use crate::handle::handle;
 use crate::state::{check, give, offer};
 use crate::status;
 
-/// What is answered of a captured stream.
+/// The places for the results about a captured stream.
 struct Answer {
     status: Place<i32>,
     id: Place<u64>,
@@ -43,7 +43,8 @@ fn info(stream: abi::Stream, to: Answer) -> Result<(), i32> {
 }
 
 impl Object {
-    /// Where the handles of the nodes stand that the next one waits for, until the next such call.
+    /// The address of the list of nodes that the next one waits for, valid until the next such
+    /// call.
     fn list(self: &Arc<Self>, info: &capture::Info) -> usize {
         let of = |id: &u32| info.graph.node(*id).map_or(0, |node| handle(&node));
         let handles: Box<[usize]> = info.after.iter().map(of).collect();
@@ -119,7 +120,8 @@ on_stream! { hStream;
         let stream = resolve(hStream)?;
         // An error of the stream is reported before an error of the output.
         let made = capture::end(&stream)?;
-        // Nobody need ask for the graph (measured on an H200): it may be one of the program's own.
+        // The place for the graph may be null (measured on an H200), since the program may have
+        // passed the graph.
         offer(phGraph, abi::Graph(handle(&made)));
         Ok(())
     }
@@ -142,7 +144,7 @@ on_stream! { hStream;
 
     fn cuStreamGetCaptureInfo_v3 cuStreamGetCaptureInfo_v3_ptsz (hStream: Stream, captureStatus_out: Out<i32>, id_out: Out<u64>, graph_out: Out<Graph>, dependencies_out: At<usize>, edgeData_out: At<usize>, numDependencies_out: Out<usize>) {
         info(hStream, Answer { status: captureStatus_out, id: id_out, graph: graph_out, nodes: dependencies_out, count: numDependencies_out })?;
-        // Only plain edges come of capture: no data.
+        // Captures only make plain edges: no data.
         offer(edgeData_out, 0usize);
         Ok(())
     }

@@ -31,7 +31,7 @@ pub const LEAST: i32 = 0;
 /// The most urgent one.
 pub const GREATEST: i32 = -5;
 
-/// What a stream is.
+/// The kind of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// The default stream that blocking streams wait for, and that waits for them.
@@ -57,9 +57,9 @@ pub struct Stream {
     queue: OnceLock<Result<Arc<dyn Queue>, i32>>,
     tail: Mutex<Tail>,
     gone: AtomicBool,
-    /// What the program set, by `CUstreamAttrID`.
+    /// Attributes that the program set, by `CUstreamAttrID`.
     attributes: Mutex<Vec<(i32, [u8; 64])>>,
-    /// Handles that the program was pointed to.
+    /// A list of handles to which the program may have a pointer.
     shown: Mutex<Box<[usize]>>,
 }
 
@@ -67,13 +67,14 @@ pub struct Stream {
 struct Tail {
     /// Complete when everything before is.
     last: Signal,
-    /// It is not of the stream's queue (a host function's end), so that what follows must wait for it.
+    /// It is not in the stream's queue (a host function's end), so later work must wait for it.
     foreign: bool,
 }
 
 /// The streams of a context.
 pub struct Streams {
-    /// All but the legacy one that may have work under way. Whoever submits to a blocking stream holds it.
+    /// All but the legacy one that may have work under way. It is locked while work is submitted to
+    /// a blocking stream.
     list: Mutex<Vec<Arc<Stream>>>,
     /// The legacy default stream.
     pub legacy: Arc<Stream>,
@@ -85,7 +86,7 @@ pub static STREAMS: Handles<Stream> = Handles::new();
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
 impl Streams {
-    /// Those of a new context.
+    /// The streams of a new context.
     pub fn new(context: Weak<Context>) -> Self {
         let legacy = Arc::new(Stream::new(Kind::Legacy, true, 0, context));
         Streams { list: Mutex::default(), legacy }
@@ -116,8 +117,8 @@ impl Streams {
         ordered::may_be();
     }
 
-    /// Takes the handles of all created streams back: their context has ended. Threads keep their default streams,
-    /// which go on in the next life of a primary context.
+    /// Invalidates the handles of all created streams: their context has ended. Threads keep their
+    /// default streams, which are used again when a primary context is reactivated.
     pub fn forget(&self) {
         let gone: Vec<_> = {
             let mut list = lock(&self.list);
@@ -170,7 +171,7 @@ impl Stream {
         Ok(context)
     }
 
-    /// The program destroyed it; it is forgotten when its work has ended.
+    /// Destroys it for the program; it is forgotten when its work has ended.
     pub fn abandon(&self) {
         self.gone.store(true, Ordering::Release);
     }
@@ -217,8 +218,8 @@ pub fn resolve(stream: abi::Stream) -> Result<Arc<Stream>, i32> {
     }
 }
 
-/// The same for functions that ask for nothing but the stream, and for launches: one that the program created is known by its handle in every
-/// thread, also in one without a current context, as LLVM's libomptarget relies on.
+/// The same for launches and functions that only need the stream: a created stream is valid in
+/// every thread, even without a current context, on which LLVM's libomptarget relies.
 ///
 /// # Errors
 /// Those of [`resolve`], and of the stream's context.
@@ -233,12 +234,12 @@ pub fn resolve_anywhere(stream: abi::Stream) -> Result<Arc<Stream>, i32> {
     }
 }
 
-/// Does something while no work is under way in any stream, and none enters.
+/// Runs `act` while no work is under way in any stream, and none enters.
 pub fn alone<R>(act: impl FnOnce() -> R) -> R {
     loop {
         let mut contexts = context::CONTEXTS.all();
         contexts.iter().for_each(|context| context.streams.wait());
-        // Lists before tails, as in [`slot`], and nothing is waited for while they are held.
+        // Lists are locked before tails, as in [`slot`], and nothing is waited for meanwhile.
         contexts.sort_by_key(|context| context.id);
         let lists: Vec<_> = contexts.iter().map(|context| lock(&context.streams.list)).collect();
         let legacy = contexts.iter().map(|context| &context.streams.legacy);

@@ -14,25 +14,25 @@ use crate::state::accelerator;
 pub enum Operation {
     /// Stores a value.
     Write {
-        /// Where.
+        /// The address.
         at: u64,
-        /// What.
+        /// The value.
         value: u64,
         /// Its size: 4 or 8.
         bytes: usize,
     },
     /// Waits until a comparison holds.
     Wait {
-        /// Of what lies there.
+        /// The address of the value to compare.
         at: u64,
-        /// With this.
+        /// The value to compare with.
         value: u64,
         /// The size of both: 4 or 8.
         bytes: usize,
-        /// 0 to 3: as large, equal, a common bit, a missing bit.
+        /// 0 to 3: at least as large, equal, a common bit, a missing bit.
         how: u32,
     },
-    /// Makes writes of others seen, which they are.
+    /// Makes other writes visible, which they always are.
     Nothing,
 }
 
@@ -49,7 +49,8 @@ fn holds(now: u64, value: u64, bytes: usize, how: u32) -> bool {
     }
 }
 
-/// Looks until the comparison holds, nothing can be read there any more, or work in the context has failed.
+/// Polls until the comparison holds, the memory can no longer be read, or work in the context has
+/// failed.
 pub fn until(context: &Owner, at: u64, value: u64, bytes: usize, how: u32) {
     let mut pause = 1;
     while context.healthy().is_ok() {
@@ -65,7 +66,7 @@ pub fn until(context: &Owner, at: u64, value: u64, bytes: usize, how: u32) {
     }
 }
 
-/// Does operations one behind the other, on a thread of the host that may wait.
+/// Performs operations one after the other, on a host thread that may wait.
 pub fn perform(context: &Owner, all: &[Operation]) {
     for operation in all {
         match *operation {

@@ -8,14 +8,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 static COUNT: AtomicU64 = AtomicU64::new(0);
 
-/// Something happens, or has happened, that may order streams.
+/// Counts an event that may order streams.
 pub fn may_be() {
     if cushim_accel::checks().is_some() {
         COUNT.fetch_add(1, Ordering::Relaxed);
     }
 }
 
-/// How often.
+/// How often that happened.
 pub fn count() -> u64 {
     COUNT.load(Ordering::Relaxed)
 }

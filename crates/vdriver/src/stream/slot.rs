@@ -13,7 +13,7 @@ use crate::host;
 use cushim_accel::locks::lock;
 use cushim_accel::{Outcome, Packet, Queue, Signal, Work};
 
-/// The end of a stream, held: nobody else submits to it meanwhile.
+/// The locked end of a stream: no other thread submits to it meanwhile.
 pub struct Slot<'a> {
     /// The stream's context.
     pub context: Arc<Context>,
@@ -26,14 +26,14 @@ pub struct Slot<'a> {
 }
 
 impl Stream {
-    /// Calls `fill` with the end of this stream. Whatever it submits is one place in CUDA's order.
+    /// Calls `fill` with the end of this stream. Everything it submits is one step in CUDA's order.
     ///
     /// # Errors
     /// Those of the context, of the accelerator's queue, and of `fill`.
     pub fn enter<R>(&self, fill: impl FnOnce(&mut Slot<'_>) -> Result<R, i32>) -> Result<R, i32> {
         let context = self.context()?;
         let queue = self.queue(context.device)?;
-        // Before the tail of any stream, always in this order.
+        // The list is locked before the tail of any stream, always in this order.
         let mut list = self.blocking.then(|| lock(&context.streams.list));
         let mut waits = Vec::new();
         match (&mut list, self.kind) {
@@ -63,7 +63,7 @@ impl Stream {
         }
         let mut slot = Slot { context, queue, tail: &mut tail, stream, waits };
         let result = fill(&mut slot);
-        // A wait that no packet took would be lost; for the end itself, the next one waits in any case.
+        // A wait that no packet took would be lost; a wait for the end itself is kept in any case.
         if result.is_ok() && !slot.waits.is_empty() && !slot.tail.foreign {
             slot.push(Work::Barrier, Vec::new())?;
         }
@@ -99,8 +99,8 @@ impl Slot<'_> {
         Ok(done)
     }
 
-    /// Runs `function` on a thread of the host when everything before it in the stream has ended. Its
-    /// end becomes the stream's.
+    /// Runs `function` on a host thread when everything before it in the stream has ended. Its end
+    /// becomes the stream's.
     ///
     /// # Errors
     /// As [`Slot::push`].
@@ -113,14 +113,14 @@ impl Slot<'_> {
         Ok(done)
     }
 
-    /// The queue of the stream. What is sent there beside [`Slot::push`] has no place in the stream's order until
-    /// something pushed waits for it.
+    /// The queue of the stream. Work sent there without [`Slot::push`] is not part of the stream's
+    /// order until pushed work waits for it.
     pub fn queue(&self) -> Arc<dyn Queue> {
         ordered::may_be();
         self.queue.clone()
     }
 
-    /// Makes `last` the end of the stream: what was submitted to other queues follows everything in it.
+    /// Makes `last` the end of the stream, for work that was submitted to other queues.
     pub fn end_with(&mut self, last: Signal) {
         ordered::may_be();
         // The next packet in this stream must wait for it, too.
@@ -129,7 +129,7 @@ impl Slot<'_> {
     }
 }
 
-/// Runs `function` on a thread of the host when `reached` is complete; completes `end` behind it.
+/// Runs `function` on a host thread when `reached` is complete; then completes `end`.
 pub fn host_behind(reached: &Signal, end: Signal, function: impl FnOnce() + Send + 'static) {
     reached.then(move || {
         host::run(move || {
@@ -139,7 +139,7 @@ pub fn host_behind(reached: &Signal, end: Signal, function: impl FnOnce() + Send
     });
 }
 
-/// Submits a packet whose failure is the context's.
+/// Submits a packet; its failure becomes the context's.
 pub fn send(
     context: &Arc<Context>,
     queue: &dyn Queue,
@@ -148,7 +148,7 @@ pub fn send(
     done: Signal,
 ) {
     if !matches!(work, Work::Barrier) {
-        // Before anybody who waits learns of the end: the call answers with the failure.
+        // Set before waiting threads see the end, so that their calls return the failure.
         let context = context.clone();
         done.first(move |outcome| {
             if let Some(failure) = &outcome.failure {

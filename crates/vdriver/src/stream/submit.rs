@@ -10,7 +10,7 @@ use crate::graph::work::{CopyNode, FillNode, KernelNode};
 use crate::memory::home::Home;
 use cushim_accel::Work;
 
-/// The one way by which work enters a stream: resolves the handle, keeps CUDA's order between streams,
+/// The only way into a stream for work: resolves the handle, keeps CUDA's order between streams,
 /// makes a graph node of it where the stream is being captured. Returns without waiting.
 ///
 /// # Errors
@@ -25,7 +25,7 @@ pub fn submit(stream: abi::Stream, work: Work) -> Result<(), i32> {
     stream.enter(|slot| slot.push(work, Vec::new())).map(drop)
 }
 
-/// Work as a node does it.
+/// The node's payload for work.
 fn payload(work: Option<Work>) -> Payload {
     match work {
         Some(Work::Dispatch(dispatch)) => Payload::Kernel(KernelNode::new(*dispatch)),

@@ -31,13 +31,13 @@ fn write(at: Ptr, value: u64, bytes: usize, flags: u32) -> Result<Operation, i32
     Ok(Operation::Write { at: place(at, bytes)?, value, bytes })
 }
 
-/// The second form of a write has a memory barrier always (H200).
+/// The second form of a write always has a memory barrier (H200).
 fn with_barrier(flags: abi::Flags) -> Result<(), i32> {
     if flags.0 == 0 { Ok(()) } else { Err(status::INVALID_VALUE) }
 }
 
 fn wait(at: Ptr, value: u64, bytes: usize, flags: u32) -> Result<Operation, i32> {
-    // Comparison, and CU_STREAM_WAIT_VALUE_FLUSH, which concerns writes of other devices.
+    // The comparison, and CU_STREAM_WAIT_VALUE_FLUSH, which concerns writes of other devices.
     if flags & !(3 | 1 << 30) != 0 {
         return Err(status::INVALID_VALUE);
     }
@@ -61,7 +61,7 @@ fn run(stream: &Arc<Object>, all: Vec<Operation>) -> Result<(), i32> {
                     slot.push(Work::Fill(to), Vec::new())?;
                 }
                 Operation::Write { at, value, bytes } => {
-                    // One store of all bytes: from memory that stays until it is done.
+                    // One store of all bytes, from memory that lives until it is done.
                     let from = Box::new(value);
                     let address = std::ptr::from_ref(&*from).expose_provenance() as u64;
                     let copy = Copy::line(at, address, bytes);
@@ -81,7 +81,7 @@ fn run(stream: &Arc<Object>, all: Vec<Operation>) -> Result<(), i32> {
     })
 }
 
-/// Operations as they are described, and as they are done.
+/// Operations as described, and as performed.
 type Described = (Vec<[u64; 6]>, Vec<Operation>);
 
 /// Reads `CUstreamBatchMemOpParams`: six words; operation, address, value, flags.
@@ -107,7 +107,7 @@ pub unsafe fn read(count: u32, from: Ptr) -> Result<Described, i32> {
             2 => write(at, value & 0xffff_ffff, 4, flags)?,
             4 => wait(at, value, 8, flags)?,
             5 => write(at, value, 8, flags)?,
-            // A flush of other devices' writes, which an H200 has not either; a memory barrier.
+            // A flush of other devices' writes, which an H200 lacks too; a memory barrier.
             3 => return Err(status::NOT_SUPPORTED),
             6 => Operation::Nothing,
             _ => return Err(status::INVALID_VALUE),

@@ -31,12 +31,12 @@ unsafe impl Plain for TextureDesc {}
 pub mod flag {
     #![allow(missing_docs)]
     pub const READ_AS_INTEGER: u32 = 0x01;
-    /// What is taken for every texture (two bits that nothing names among them), and for cubes (measured).
+    /// The flags accepted for every texture (including two unnamed bits), and for cubes (measured).
     pub const OF_ALL: u32 = 0x3f;
     pub const OF_CUBES: u32 = 0x7f;
 }
 
-/// An object: its resource, and of a texture how it is sampled and what it shows of the resource.
+/// An object: its resource, and for a texture its sampling and its view of the resource.
 #[derive(Clone, Copy)]
 struct Object {
     resource: ResourceDesc,
@@ -52,7 +52,7 @@ fn objects() -> &'static Objects {
     OBJECTS.get_or_init(Mutex::default)
 }
 
-/// What a failure to make a texture is to the program.
+/// The program's error for a failure to make a texture.
 fn refused(failure: &Failure) -> i32 {
     if let Failure::NotSupported(what) = failure {
         cushim_accel::say(&format!(
@@ -71,8 +71,8 @@ pub fn realize(texture: &Texture) -> Result<u64, i32> {
     accelerator().texture(texture).map_err(|failure| refused(&failure))
 }
 
-/// How it is sampled, for a texture of so many axes. What a driver of NVIDIA's does not look at is not refused:
-/// filters and flags that a format has no use for, levels that there are not.
+/// How it is sampled, for a texture of this many axes. What NVIDIA's driver ignores is not refused:
+/// filters and flags that a format does not use, levels that do not exist.
 ///
 /// # Errors
 /// CUDA_ERROR_INVALID_VALUE.
@@ -91,7 +91,7 @@ pub fn sampler(of: &TextureDesc, texture: &Texture) -> Result<Sampler, i32> {
     if !modes || !filters || !plain || of.flags & !known != 0 {
         return Err(status::INVALID_VALUE);
     }
-    // Whole words are handed out as they are.
+    // Elements of 32 bits are returned unchanged.
     let wide = matches!(texture.format, 0x03 | 0x0a);
     Ok(Sampler {
         address,
@@ -105,7 +105,7 @@ pub fn sampler(of: &TextureDesc, texture: &Texture) -> Result<Sampler, i32> {
     })
 }
 
-/// Makes an object, and tells its handle.
+/// Makes an object, and returns its handle.
 fn keep(to: Place<u64>, context: &Context, texture: &Texture, object: Object) -> Result<(), i32> {
     let handle = realize(texture)?;
     lock(objects()).insert(handle, Object { context: context.id, ..object });
@@ -119,7 +119,7 @@ fn found(handle: u64, surface: bool) -> Result<Object, i32> {
     object.filter(|object| object.texture.is_none() == surface).ok_or(status::INVALID_VALUE)
 }
 
-/// Destroys an object; a handle that is none's is as good as destroyed (measured).
+/// Destroys an object; an unknown handle is no error (measured).
 fn destroy(handle: u64, surface: bool) -> Result<(), i32> {
     context::current()?;
     if found(handle, surface).is_ok() && lock(objects()).remove(&handle).is_some() {
@@ -129,7 +129,7 @@ fn destroy(handle: u64, surface: bool) -> Result<(), i32> {
     Ok(())
 }
 
-/// Takes back the objects of a context that ends. Its work has ended.
+/// Frees the objects of a context that ends. Its work has ended.
 pub fn forget_context(context: &Context) {
     let mut all = lock(objects());
     all.retain(|handle, object| {
@@ -178,7 +178,7 @@ entry! {
     fn cuTexObjectGetResourceViewDesc (pResViewDesc: At<ViewDesc>, texObject: u64) {
         context::current()?;
         let (_, view) = found(texObject, false)?.texture.ok_or(status::INVALID_VALUE)?;
-        // Without a view nothing is written, and nothing is wrong (measured).
+        // Without a view nothing is written, and the call succeeds (measured).
         view.map_or(Ok(()), |view| give(pResViewDesc, view))
     }
 

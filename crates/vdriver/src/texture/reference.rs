@@ -20,11 +20,11 @@ use crate::state::{accelerator, check, give, offer};
 use crate::status;
 use cushim_accel::locks::lock;
 
-/// What a reference says.
+/// The settings of a reference.
 #[derive(Clone, Copy)]
 struct State {
     how: TextureDesc,
-    /// Of linear memory.
+    /// The format of linear memory.
     format: (u32, u32),
     bound: Option<ResourceDesc>,
     /// The texture that the variable holds; 0 for none.
@@ -33,7 +33,7 @@ struct State {
 
 /// A reference.
 struct Reference {
-    /// Where its variable is, if it is a module's.
+    /// The address of its variable, if it is a module's.
     variable: Option<u64>,
     module: Weak<Loaded>,
     surface: bool,
@@ -41,10 +41,10 @@ struct Reference {
 }
 
 static REFERENCES: Handles<Reference> = Handles::new();
-/// Those of modules, by the address of the variable.
+/// The references of modules, by the address of the variable.
 static BY_VARIABLE: OnceLock<Mutex<HashMap<u64, Arc<Reference>>>> = OnceLock::new();
 
-/// What cuTexRefSetAddress promises of addresses.
+/// The alignment of addresses for cuTexRefSetAddress.
 const ALIGNMENT: usize = 512;
 /// `CU_TRSA_OVERRIDE_FORMAT`.
 const OVERRIDE_FORMAT: u32 = 1;
@@ -57,7 +57,7 @@ impl Reference {
         Arc::new(Reference { variable, module, surface, state: Mutex::new(state) })
     }
 
-    /// Changes what it says; the variable holds a texture that is so from now on.
+    /// Changes its settings; the variable then holds a new texture with these.
     fn change(&self, how: impl FnOnce(&mut State) -> Result<(), i32>) -> Result<(), i32> {
         let mut state = lock(&self.state);
         let mut new = *state;
@@ -104,7 +104,7 @@ impl Drop for Reference {
     }
 }
 
-/// The references of a module that goes.
+/// Forgets the references of a module that is unloaded.
 fn forget_module(module: &Loaded) {
     let Some(all) = BY_VARIABLE.get() else { return };
     for variable in module.code.variables().iter().filter(|variable| variable.reference) {
@@ -114,7 +114,7 @@ fn forget_module(module: &Loaded) {
     }
 }
 
-/// Tells the reference of a module's variable.
+/// Returns the reference of a module's variable.
 fn of_module(to: Place<Ptr>, module: Module, name: Text, surface: bool) -> Result<(), i32> {
     context::current()?;
     let module = module::of(module)?;
@@ -359,7 +359,7 @@ entry! {
         give(pFlags, by_handle(hTexRef)?.get(|state| state.how.flags))
     }
 
-    // Kernels name their references; it has been no more than that since CUDA 4.0.
+    // Kernels name their references: since CUDA 4.0 this call does nothing.
     fn cuParamSetTexRef (hfunc: Func, texunit: i32, hTexRef: Ptr) {
         let _ = (hfunc, texunit);
         by_handle(hTexRef).map(drop)

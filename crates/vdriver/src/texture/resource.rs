@@ -26,8 +26,8 @@ pub const PITCHED: i32 = 3;
 // SAFETY: numbers as C has them.
 unsafe impl Plain for ResourceDesc {}
 
-/// Bytes that memory of a texture begins at a multiple of (`CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT`), and that rows have
-/// from one to the next (`_TEXTURE_PITCH_ALIGNMENT`).
+/// The alignment of a texture's memory (`CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT`) and pitch
+/// (`_TEXTURE_PITCH_ALIGNMENT`).
 const ALIGNMENT: usize = 512;
 const PITCH_ALIGNMENT: usize = 32;
 /// The most elements of linear memory; the widest plane, its rows and pitch (`CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE…`).
@@ -53,7 +53,7 @@ fn of_arrays(levels: &[&Array]) -> Option<Texture> {
     })
 }
 
-/// What it comes to.
+/// The texture of a resource.
 ///
 /// # Errors
 /// CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_INVALID_HANDLE, and those of formats.
@@ -62,7 +62,7 @@ pub fn texture(of: &ResourceDesc) -> Result<Texture, i32> {
     if of.flags != 0 {
         return Err(wrong);
     }
-    // What is no array is a wrong value here (measured).
+    // An invalid array is an invalid value here (measured).
     let value = |code| if code == status::INVALID_HANDLE { wrong } else { code };
     match of.kind {
         ARRAY => of_arrays(&[&*array::by_handle(Ptr(of.at)).map_err(value)?]).ok_or(wrong),
@@ -76,7 +76,7 @@ pub fn texture(of: &ResourceDesc) -> Result<Texture, i32> {
     }
 }
 
-/// Linear and pitched memory. How much of it is there nobody asks before a kernel reads it (measured).
+/// Linear and pitched memory. Its size is not checked before a kernel reads it (measured).
 fn of_memory(of: &ResourceDesc) -> Result<Texture, i32> {
     let wrong = status::INVALID_VALUE;
     let plain = matches!(of.format, 0x01..=0x03 | 0x08..=0x0a | 0x10 | 0x20);
@@ -115,8 +115,8 @@ unsafe impl Plain for ViewDesc {}
 /// `CUarray_format` of the plain formats of views, which have 1, 2 and 4 channels each (`CUresourceViewFormat` 1 to 24).
 const VIEWS: [u32; 8] = [0x01, 0x08, 0x02, 0x09, 0x03, 0x0a, 0x10, 0x20];
 
-/// Has a texture show this part of a resource. Of linear memory there are no views, and nobody looks at one; levels and
-/// layers behind the last are cut off (measured).
+/// Has a texture show this part of a resource. For linear memory a view is ignored; levels and
+/// layers beyond the last are cut off (measured).
 ///
 /// # Errors
 /// CUDA_ERROR_INVALID_VALUE; CUDA_ERROR_NOT_SUPPORTED for block-compressed formats.

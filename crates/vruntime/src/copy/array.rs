@@ -106,7 +106,7 @@ fn from_array(
 enum End {
     /// An address, of a kind of memory.
     Linear(usize, i32),
-    /// A place in an array whose rows have so many bytes.
+    /// A place in an array, and the bytes of its rows.
     Array(Place, usize),
 }
 
@@ -143,7 +143,7 @@ impl End {
         }
     }
 
-    /// So many bytes on.
+    /// The place `bytes` further on.
     fn after(self, bytes: usize) -> Self {
         match self {
             Self::Linear(at, kind) => Self::Linear(at.wrapping_add(bytes), kind),

@@ -29,7 +29,7 @@ twins! {
 
 functions! {
     cudaMemsetAsync / cudaMemsetAsync_ptsz (devPtr: Ptr, value: i32, count: usize, stream: Stream) {
-        // SAFETY: the program's memory, whose length is its word.
+        // SAFETY: the program's memory; the program vouches for its length.
         some(&[count], || context::attempt(|| unsafe { api::cuMemsetD8Async(devPtr, value as u8, count, stream) }))
     }
 
@@ -42,7 +42,7 @@ functions! {
     }
 }
 
-/// Where a fill stands.
+/// The order of a memory set.
 #[derive(Clone, Copy)]
 enum Order {
     /// In a default stream: the thread's own or the legacy one.

@@ -9,8 +9,8 @@ use crate::context;
 use crate::forward::{forwards, functions, pass};
 use cushim_vbase::api;
 
-/// A copy that has ended when this returns, as far as CUDA says (CUDA Driver API, "API synchronization
-/// behavior").
+/// A copy that has ended when this returns, as far as CUDA promises (CUDA Driver API, "API
+/// synchronization behavior").
 #[inline]
 pub fn now(dst: Ptr, src: Ptr, count: usize, kind: CopyKind, per_thread: bool) -> Status {
     let direction = match Direction::of(kind) {

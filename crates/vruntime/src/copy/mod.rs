@@ -41,9 +41,9 @@ macro_rules! either {
 
 pub(super) use {either, twins};
 
-/// A copy or fill of so many bytes, rows and planes. Of nothing it is right whatever else it is given: neither
-/// direction nor addresses, devices, variables, pitches or streams are looked at, nor whether work has failed
-/// (measured).
+/// A copy or memory set of these bytes, rows and planes. One of nothing always succeeds: neither
+/// direction nor addresses, devices, variables, pitches or streams are checked, nor whether work
+/// has failed (measured).
 fn some(extent: &[usize], copy: impl FnOnce() -> Result<(), Status>) -> Status {
     done(context::ready().and_then(|()| if extent.contains(&0) { Ok(()) } else { copy() }))
 }
@@ -64,7 +64,7 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// Of a `cudaMemcpyKind`.
+    /// The direction of a `cudaMemcpyKind`.
     ///
     /// # Errors
     /// cudaErrorInvalidMemcpyDirection.

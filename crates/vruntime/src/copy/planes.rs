@@ -30,7 +30,7 @@ twins! {
     cudaMemcpy3DPeer / cudaMemcpy3DPeer_ptds (p: Ptr) |per_thread| {
         // SAFETY: a cudaMemcpy3DPeerParms.
         planes_of_peers(unsafe { read(p) }, |copy| {
-            // SAFETY: a structure of ours with the program's memory, whose shape is its word.
+            // SAFETY: a structure of ours with the program's memory, of the program's shape.
             unsafe { either!(per_thread, cuMemcpy3DPeer / cuMemcpy3DPeer_ptds(copy)) }
         })
     }
@@ -71,7 +71,7 @@ fn planes(parms: Result<Memcpy3DParms, Status>, call: impl Fn(Ptr) -> i32) -> St
     })
 }
 
-/// As [`planes`], between devices, which are looked at for nothing, too (measured).
+/// As [`planes`], between devices, which are checked even if there is nothing to copy (measured).
 fn planes_of_peers(parms: Result<Memcpy3DPeerParms, Status>, call: impl Fn(Ptr) -> i32) -> Status {
     done(parms.and_then(|parms| {
         let contexts = peers(Device(parms.dst_device), Device(parms.src_device))?;
@@ -105,8 +105,9 @@ pub fn at_2d(at: Ptr, pitch: usize, kind: i32) -> Side2D {
     Side2D { memory: kind, host, device, pitch, ..Side2D::default() }
 }
 
-/// A 2D copy between addresses. What is from one row to the next counts where there is a second one: the driver takes 0
-/// for a single row, and refuses other pitches that are too small as CUDA_ERROR_INVALID_VALUE (measured on an H200).
+/// A 2D copy between addresses. The pitch only matters with a second row: the driver accepts 0 for
+/// a single row, and refuses other too small pitches with CUDA_ERROR_INVALID_VALUE (measured on an
+/// H200).
 fn pitched(
     dst: Ptr,
     dpitch: usize,
@@ -124,7 +125,8 @@ fn pitched(
     Ok(DriverMemcpy2D { src, dst, width, height })
 }
 
-/// Makes a 2D copy in a default stream; the form for any pitch, as 1D copies in rows come with any.
+/// Makes a 2D copy in a default stream, by the form for any pitch, since 1D copies in rows may have
+/// any.
 pub fn now_2d(copy: &DriverMemcpy2D, per_thread: bool) -> Result<(), Status> {
     if copy.width == 0 || copy.height == 0 {
         return context::ready();
@@ -142,7 +144,7 @@ pub fn later_2d(copy: &DriverMemcpy2D, stream: Stream) -> Result<(), Status> {
     if copy.width == 0 || copy.height == 0 {
         return context::ready();
     }
-    // SAFETY: a structure of ours with the program's memory, whose shape is its word.
+    // SAFETY: a structure of ours with the program's memory, of the program's shape.
     context::attempt(|| unsafe { api::cuMemcpy2DAsync_v2(address(copy), stream) })
 }
 
@@ -172,11 +174,11 @@ fn row(extent: Extent, arrays: [usize; 2]) -> Result<usize, Status> {
     extent.width.checked_mul(unit).ok_or(code::INVALID_VALUE)
 }
 
-/// A 3D copy as the driver takes it.
+/// A 3D copy in the driver's form.
 ///
 /// # Errors
-/// cudaErrorInvalidMemcpyDirection; cudaErrorInvalidValue where a side is neither or both of array and
-/// address.
+/// cudaErrorInvalidMemcpyDirection; cudaErrorInvalidValue where a side has neither or both of array
+/// and address.
 pub fn to_driver(parms: &Memcpy3DParms) -> Result<DriverMemcpy3D, Status> {
     context::ready()?;
     let (from, to) = Direction::of(CopyKind(parms.kind))?.memory();
@@ -186,11 +188,11 @@ pub fn to_driver(parms: &Memcpy3DParms) -> Result<DriverMemcpy3D, Status> {
     Ok(DriverMemcpy3D { src, dst, width, height: parms.extent.height, depth: parms.extent.depth })
 }
 
-/// The inverse of [`to_driver`]; the width of what a pitched pointer points to is not kept by the driver
-/// and is given as its pitch.
+/// The inverse of [`to_driver`]; the driver does not keep the width of a pitched pointer, so its
+/// pitch is returned.
 ///
 /// # Errors
-/// What the driver says of the arrays.
+/// The driver's about the arrays.
 pub fn from_driver(copy: &DriverMemcpy3D) -> Result<Memcpy3DParms, Status> {
     let side = |side: &Side3D| -> Result<(usize, Pos, PitchedPtr), Status> {
         let pos = Pos { x: side.x, y: side.y, z: side.z };
@@ -214,7 +216,7 @@ pub fn from_driver(copy: &DriverMemcpy3D) -> Result<Memcpy3DParms, Status> {
     Ok(Memcpy3DParms { src_array, src_pos, src_ptr, dst_array, dst_pos, dst_ptr, extent, kind })
 }
 
-/// A 3D copy between devices as the driver takes it.
+/// A 3D copy between devices in the driver's form.
 fn peer(
     parms: &Memcpy3DPeerParms,
     (to, from): (Context, Context),

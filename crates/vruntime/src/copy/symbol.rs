@@ -9,10 +9,10 @@ use crate::error::{self, code};
 use crate::forward::{done, functions};
 use crate::registry;
 
-/// Where `count` bytes of a variable lie, `offset` bytes behind its start.
+/// The address of `count` bytes of a variable, from `offset` on.
 ///
 /// # Errors
-/// As [`registry::variable`]; cudaErrorInvalidValue for bytes that it does not have.
+/// As [`registry::variable`]; cudaErrorInvalidValue for bytes outside of it.
 pub fn part(symbol: Ptr, offset: usize, count: usize) -> Result<Ptr, Status> {
     let (at, bytes) = registry::variable(symbol)?;
     match offset.checked_add(count) {
@@ -21,7 +21,7 @@ pub fn part(symbol: Ptr, offset: usize, count: usize) -> Result<Ptr, Status> {
     }
 }
 
-/// Where bytes of a variable lie that a copy of this kind may write.
+/// The address of a variable's bytes that a copy of this kind may write.
 ///
 /// # Errors
 /// As [`part`]; cudaErrorInvalidMemcpyDirection for a copy to the host.
@@ -39,7 +39,7 @@ pub fn destination(
     }
 }
 
-/// Where bytes of a variable lie that a copy of this kind may read.
+/// The address of a variable's bytes that a copy of this kind may read.
 ///
 /// # Errors
 /// As [`part`]; cudaErrorInvalidMemcpyDirection for a copy from the host.

@@ -9,7 +9,7 @@ use cushim_abi::types::*;
 use crate::error::{self, code};
 use cushim_vbase::api;
 
-/// What a device says of itself, by the driver's calls.
+/// The properties of a device, by the driver's calls.
 pub struct Asked {
     /// Its name, with a NUL.
     pub name: [u8; 256],
@@ -25,18 +25,19 @@ pub struct Asked {
 /// Behind the last attribute of a field.
 const ATTRIBUTES: usize = 144;
 
-/// What all devices said when CUDA began: this is known to the end of the process (measured).
+/// The properties of all devices when CUDA was initialised: they stay available until the process
+/// ends (measured).
 static KNOWN: OnceLock<Vec<Result<Asked, Status>>> = OnceLock::new();
 
-/// Asks all devices, when CUDA has begun.
+/// Reads all devices' properties, after CUDA was initialised.
 pub fn learn(count: i32) -> &'static [Result<Asked, Status>] {
     KNOWN.get_or_init(|| (0..count).map(Asked::ask).collect())
 }
 
 impl Asked {
     /// # Errors
-    /// cudaErrorInvalidDevice; what the driver said. `count` gives the number of devices where another thread has just
-    /// begun CUDA.
+    /// cudaErrorInvalidDevice; what the driver said. `count` returns the number of devices where
+    /// another thread has just initialised CUDA.
     pub fn of(device: i32, count: fn() -> Result<i32, Status>) -> Result<&'static Self, Status> {
         let all = match KNOWN.get() {
             Some(all) => all,

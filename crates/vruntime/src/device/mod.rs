@@ -20,7 +20,7 @@ use cushim_vbase::api;
 
 impl PerThread for Str {}
 
-/// The devices that cudaSetValidDevices lets be chosen; none for all.
+/// The devices that cudaSetValidDevices allows; empty for all.
 static VALID: Mutex<Vec<i32>> = Mutex::new(Vec::new());
 
 /// One driver call that needs no context.
@@ -33,13 +33,15 @@ fn plain(call: impl Fn() -> i32) -> Status {
 
 /// `CU_CTX_SCHED_MASK`: one way of waiting, or none.
 const SCHEDULE: u32 = 7;
-/// Mapped memory, which every context has: not the driver's affair, and always read back (measured).
+/// Mapped memory, which every context has: not passed to the driver, and always read back
+/// (measured).
 const MAP_HOST: u32 = 8;
-/// Local memory that is kept, synchronous copies: what is handed on, and read back, beside the schedule.
+/// The flags passed to the driver and read back: the schedule, kept local memory, synchronous
+/// copies.
 const HANDED_ON: u32 = SCHEDULE | 0x10 | 0x80;
 
-/// What the driver is given for flags of the program (`cudaDeviceMask`; 32 and 64 are taken and mean nothing,
-/// measured).
+/// The driver's flags for flags of the program (`cudaDeviceMask`; 32 and 64 are accepted and
+/// ignored, measured).
 fn valid_flags<const MAJOR: usize>(flags: u32) -> Result<Flags, Status> {
     let all = if MAJOR >= 12 { 0xff } else { 0x1f };
     if flags & !all != 0 || !matches!(flags & SCHEDULE, 0 | 1 | 2 | 4) {
@@ -113,7 +115,7 @@ functions! {
             if !(0..count).contains(&device.0) {
                 return Err(code::INVALID_DEVICE);
             }
-            // Other bits are passed over (measured).
+            // Other bits are ignored (measured).
             if flags.0 & FLAGS_ARE_VALID != 0 {
                 set_flags::<MAJOR>(device.0, deviceFlags)?;
             }
@@ -142,7 +144,7 @@ functions! {
     }
 
     cudaDeviceGetPCIBusId (pciBusId: Ptr, len: i32, device: Device) {
-        // SAFETY: the program's place for so many characters.
+        // SAFETY: the program's place for this many characters.
         plain(|| unsafe { api::cuDeviceGetPCIBusId(pciBusId, len, device) })
     }
 
@@ -196,7 +198,7 @@ functions! {
     }
 
     cudaSetDoubleForDevice (_d: Ptr) {
-        // All devices have doubles today: nothing is converted.
+        // All devices support doubles today: nothing is converted.
         done(context::init())
     }
 
@@ -221,7 +223,8 @@ functions! {
     }
 }
 
-/// `cudaLimit` and room for later ones: what lies beyond is a wrong value to the runtime (measured).
+/// `cudaLimit` and room for later ones: numbers beyond are an invalid value for the runtime
+/// (measured).
 const LIMITS: std::ops::Range<i32> = 0..16;
 
 fn get_limit(to: Out<usize>, limit: i32) -> Result<(), Status> {

@@ -18,7 +18,7 @@ enum Source {
     Name,
     /// 16 bytes.
     Uuid,
-    /// 8 bytes and a mask: Windows has them.
+    /// 8 bytes and a mask: only on Windows.
     Luid,
     /// `size_t`: cuDeviceTotalMem.
     Memory,
@@ -26,7 +26,7 @@ enum Source {
     Size(i32),
     /// `int` each: attributes.
     Ints(&'static [i32]),
-    /// `int` each: kept for later.
+    /// `int` each: reserved.
     Reserved(usize),
 }
 
@@ -135,7 +135,8 @@ const fn form(major: usize) -> u8 {
     }
 }
 
-/// What cudaChooseDevice compares: offset in the wish, attribute. A wish of 0 is none.
+/// The fields that cudaChooseDevice compares: offset in the requested properties, attribute. A
+/// field of 0 requests nothing.
 fn wishes(form: u8) -> impl Iterator<Item = (usize, bool, i32)> {
     let mut at = 0_usize;
     FIELDS.iter().filter(move |(forms, _)| forms & form != 0).flat_map(move |(_, field)| {
@@ -163,11 +164,11 @@ fn wishes(form: u8) -> impl Iterator<Item = (usize, bool, i32)> {
     })
 }
 
-/// Attributes of which more is better, or at least as good: threads, registers, memories, processors,
-/// clock, abilities.
+/// Attributes of which more is at least as good: threads, registers, memories, processors, clock,
+/// capabilities.
 const COMPARED: [i32; 14] = [1, 8, 9, 11, 12, 13, 15, 16, 17, 18, 19, 31, 40, 41];
 
-/// The valid device that meets most of the wishes; the first of several.
+/// The valid device that meets the most requests; the first of several.
 fn choose(wish: Ptr, form: u8) -> Result<i32, Status> {
     let candidates = device::candidates()?;
     if wish.0 == 0 {
@@ -206,7 +207,7 @@ fn choose(wish: Ptr, form: u8) -> Result<i32, Status> {
 
 functions! {
     cudaGetDeviceProperties (prop: Ptr, device: Device) {
-        // What 12 exports under this name is for programs of 11.
+        // CUDA 12's function of this name is for programs built with 11.
         done(tell(prop, device, if MAJOR >= 13 { V13 } else { V11 }))
     }
 

@@ -17,7 +17,7 @@ use crate::layout::*;
 use crate::registry;
 use cushim_vbase::api;
 
-/// A kernel node as the driver takes it.
+/// A kernel node in the driver's form.
 fn kernel<const MAJOR: usize>(given: &KernelNodeParams) -> Result<DriverKernelNode, Status> {
     context::ready()?;
     let handle = registry::kernel::<MAJOR>(Func(given.func))?;
@@ -25,7 +25,7 @@ fn kernel<const MAJOR: usize>(given: &KernelNodeParams) -> Result<DriverKernelNo
     Ok(DriverKernelNode { func: 0, grid, block, shared, args, extra, kernel: handle.0, context: 0 })
 }
 
-/// What the program gave for a kernel.
+/// The stub or handle by which the program named the kernel.
 fn func(node: &DriverKernelNode) -> usize {
     registry::stub(Func(if node.kernel == 0 { node.func } else { node.kernel })).0
 }
@@ -123,7 +123,7 @@ functions! {
     }
 }
 
-/// `cudaGraphNodeType`, as far as its numbers mean something here.
+/// The values of `cudaGraphNodeType` that are used here.
 mod kind {
     pub const KERNEL: i32 = 0;
     pub const MEMCPY: i32 = 1;
@@ -132,8 +132,8 @@ mod kind {
     pub const CONDITIONAL: i32 = 13;
 }
 
-/// Words from the union's start: a memset's context, a conditional node's context and the graphs it
-/// gives, an allocation's address.
+/// Words from the union's start: a memset's context, a conditional node's context and its returned
+/// graphs, an allocation's address.
 const MEMSET_CONTEXT: usize = 5;
 const CONDITIONAL_GRAPHS: usize = 2;
 const CONDITIONAL_CONTEXT: usize = 3;
@@ -154,7 +154,7 @@ fn with_member<T: Copy>(params: &NodeParams, value: T) -> NodeParams {
     out
 }
 
-/// A general node as the driver takes it.
+/// A general node in the driver's form.
 fn for_driver<const MAJOR: usize>(given: &NodeParams) -> Result<NodeParams, Status> {
     Ok(match given.kind {
         kind::KERNEL => {
@@ -208,7 +208,7 @@ fn of_driver(found: NodeParams) -> Result<NodeParams, Status> {
     })
 }
 
-/// Hands a general node to the driver, and gives the program what the driver wrote into it.
+/// Passes a general node to the driver, and copies back what the driver wrote into it.
 fn general<const MAJOR: usize>(params: Ptr, call: impl Fn(Ptr) -> i32) -> Result<(), Status> {
     context::ready()?;
     // SAFETY: a cudaGraphNodeParams.

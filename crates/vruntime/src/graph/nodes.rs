@@ -121,7 +121,7 @@ functions! {
     }
 }
 
-/// A copy of planes as a node holds it.
+/// A 3-D copy for a node.
 ///
 /// # Safety
 /// `from` is null or a cudaMemcpy3DParms.
@@ -135,7 +135,7 @@ unsafe fn boxed(from: Ptr) -> Result<DriverMemcpy3D, Status> {
     if [width, height, depth].contains(&0) { Err(code::INVALID_VALUE) } else { to_driver(&parms) }
 }
 
-/// A copy of bytes as a node holds it.
+/// A copy of bytes for a node.
 ///
 /// # Errors
 /// cudaErrorInvalidMemcpyDirection.

@@ -39,7 +39,7 @@ thread_local! {
     };
 }
 
-/// Pushes a configuration; not 0 keeps the program from calling the stub.
+/// Pushes a configuration; a result other than 0 keeps the program from calling the stub.
 ///
 /// # Safety
 /// None.
@@ -63,7 +63,7 @@ pub unsafe extern "C" fn __cudaPushCallConfiguration<const MAJOR: usize>(
     if pushed { 0 } else { error::failed(code::MEMORY_ALLOCATION) as u32 }
 }
 
-/// Pops the newest configuration. Null places are passed over.
+/// Pops the newest configuration. Null places are skipped.
 ///
 /// # Safety
 /// The places are null or have room.

@@ -11,7 +11,7 @@ use crate::error::{self, code};
 use crate::forward::{PerThread, address, functions};
 use cushim_vbase::api;
 
-/// A launch by `$function` of the driver, which takes `$last` behind what all take.
+/// A launch by `$function` of the driver, which takes `$last` after the common arguments.
 macro_rules! by {
     ($(#[$attribute:meta])* $name:ident, $function:ident $(, $last:expr)?) => {
         $(#[$attribute])*
@@ -38,10 +38,10 @@ macro_rules! by {
 by! { #[inline(always)] launch, cuLaunchKernel, Ptr(0) }
 by! { cooperative, cuLaunchCooperativeKernel }
 
-/// The driver's form of a launch configuration of the program; of attributes it takes the same.
+/// The driver's form of a launch configuration of the program; attributes are the same in both.
 ///
 /// # Errors
-/// cudaErrorInvalidValue for none.
+/// cudaErrorInvalidValue for null.
 ///
 /// # Safety
 /// Null, or a `cudaLaunchConfig_t`.

@@ -12,7 +12,7 @@ use crate::error::{self, code};
 use crate::forward::{address, done, functions};
 use cushim_vbase::api;
 
-/// More devices than any machine has: a list that claims more is wrong.
+/// More devices than any machine has: a longer list is invalid.
 const MOST: u32 = 128;
 
 fn translate<const MAJOR: usize>(list: Ptr, count: u32) -> Result<Vec<DriverLaunchParams>, Status> {

@@ -13,9 +13,9 @@ const THREADS: u64 = 1024;
 const BLOCK: [u32; 3] = [1024, 1024, 64];
 const GRID: [u32; 3] = [i32::MAX as u32, 65_535, 65_535];
 
-/// Until 12 the runtime looks at a launch's shape before the driver does, and calls it
-/// cudaErrorInvalidConfiguration; a stream that is being captured stays as it was. From 13 on that is the
-/// driver's affair, which calls it cudaErrorInvalidValue (measured).
+/// Until 12 the runtime checks a launch's shape before the driver does, and returns
+/// cudaErrorInvalidConfiguration; a stream that is being captured stays valid. From 13 on the
+/// driver checks it and returns cudaErrorInvalidValue (measured).
 #[inline(always)]
 pub fn check_shape<const MAJOR: usize>(grid: Dim3, block: Dim3) -> Result<(), Status> {
     if MAJOR >= 13 || fits(grid, GRID) && fits(block, BLOCK) && threads(block) <= THREADS {
@@ -35,8 +35,8 @@ fn threads(block: Dim3) -> u64 {
     u64::from(block.x) * u64::from(block.y) * u64::from(block.z)
 }
 
-/// The driver's kernel for what the program names it by. The context comes first: without a driver the
-/// answer is that there is none, whatever the arguments (measured).
+/// The driver's kernel for the program's stub or handle. The context is checked first: without a
+/// driver, that is the error for any arguments (measured).
 #[inline(always)]
 pub fn resolve<const MAJOR: usize>(func: Func) -> Result<Func, Status> {
     context::ready()?;

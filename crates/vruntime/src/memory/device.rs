@@ -14,7 +14,7 @@ use cushim_vbase::api;
 functions! {
     cudaMalloc (devPtr: Out<Ptr>, size: usize) {
         if devPtr.0.is_null() {
-            // This begins CUDA all the same, and is told when that has ended, too (measured).
+            // This call still initialises CUDA; the error is the same after CUDA ended (measured).
             let _ = context::init();
             return done(Err(code::INVALID_VALUE));
         }
@@ -79,7 +79,7 @@ forwards! {
     cudaMemGetInfo (free: Out<usize>, total: Out<usize>) = cuMemGetInfo_v2(free, total);
 }
 
-/// The answer to an allocation of no bytes.
+/// The result of an allocation of no bytes.
 pub fn nothing(to: Out<Ptr>) -> Status {
     if to.0.is_null() {
         return done(Err(code::INVALID_VALUE));
@@ -91,8 +91,8 @@ pub fn nothing(to: Out<Ptr>) -> Status {
     })
 }
 
-/// Rows of `width` bytes, each beginning as aligned as any element wants: address and bytes from row to
-/// row. The driver asks for the element's size and does the same for each it allows (4, 8, 16).
+/// Rows of `width` bytes, each aligned for any element: returns address and pitch. The driver takes
+/// the element's size and does the same for each that it allows (4, 8, 16).
 fn pitched(width: usize, rows: usize) -> Result<(usize, usize), Status> {
     if width == 0 || rows == 0 {
         context::ready()?;
@@ -121,8 +121,8 @@ const MANAGED: i32 = 3;
 /// `cudaInvalidDeviceId`.
 const NO_DEVICE: i32 = -2;
 
-/// What is known of a pointer. One that CUDA does not know is the host's own (driver_types.h,
-/// cudaPointerAttributes: not checked).
+/// The attributes of a pointer. One that CUDA does not know is ordinary host memory
+/// (driver_types.h, cudaPointerAttributes: not checked).
 fn pointer(ptr: Ptr) -> Result<PointerAttributes, Status> {
     let (mut kind, mut managed, mut device) = (0_u32, 0_u32, NO_DEVICE);
     let (mut on_device, mut on_host) = (0_usize, 0_usize);

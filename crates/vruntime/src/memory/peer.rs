@@ -30,7 +30,7 @@ functions! {
 /// The primary context of another device.
 ///
 /// # Errors
-/// cudaErrorInvalidDevice, what the driver said.
+/// cudaErrorInvalidDevice, and the driver's.
 pub fn peer(device: Device) -> Result<Context, Status> {
     if !(0..context::devices()?).contains(&device.0) {
         return Err(code::INVALID_DEVICE);

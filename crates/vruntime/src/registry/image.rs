@@ -18,7 +18,7 @@ use cushim_vbase::code::{Source, Target, choose};
 /// `CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR`, `_MINOR`.
 const CAPABILITY: [i32; 2] = [75, 76];
 
-/// The image for the devices of NVIDIA's driver; `None` where the container is to go down as it is.
+/// The image for the devices of NVIDIA's driver; `None` where the container is passed on unchanged.
 pub fn ours(wrapper: usize) -> Option<Vec<u8>> {
     if backend::chosen() != Some(Backend::Driver) {
         return None;

@@ -20,8 +20,8 @@ use cushim_vbase::api;
 /// The first version of the driver that has libraries (cuLibraryLoadData: 12.0).
 const LIBRARIES: i32 = 12_000;
 
-/// Whether the driver is one of these. Only asked where something is used for the first time, and, on such
-/// a driver, at each launch.
+/// Whether the driver is older than that. Only called at first uses, and with such a driver at each
+/// launch.
 pub fn is_here() -> bool {
     let mut version = 0;
     // SAFETY: a place for an int.
@@ -34,12 +34,12 @@ fn result(result: i32) -> Result<(), Status> {
 }
 
 impl Binary {
-    /// Whether it is modules, and no library.
+    /// Whether it is loaded as modules, not as a library.
     pub(super) fn is_by_module(&self) -> bool {
         self.variables().any(|variable| variable.kind == Kind::Reference) || is_here()
     }
 
-    /// What an image is in the current context; loads it there at the first use.
+    /// The state of an image in the current context; loads it there at the first use.
     fn held<T>(
         &'static self,
         body: impl FnOnce(&mut Held) -> Result<T, Status>,
@@ -87,7 +87,7 @@ impl Binary {
     pub(super) fn unload_modules(&self) {
         for held in std::mem::take(&mut *lock(&self.modules)) {
             let mut old = Context(0);
-            // SAFETY: handles of the driver, which may be gone by now and says so.
+            // SAFETY: handles of the driver, which may have ended by now and then returns an error.
             unsafe {
                 if api::cuCtxPushCurrent_v2(Context(held.context)) == 0 {
                     api::cuModuleUnload(held.module);
@@ -124,7 +124,7 @@ impl Kernel {
 }
 
 impl Variable {
-    /// Where the variable lies in a module, and its bytes.
+    /// Address and size of the variable in a module.
     pub(super) fn in_module(&'static self, module: Module) -> Result<(Ptr, usize), Status> {
         let (mut at, mut bytes) = (Ptr(0), 0);
         let to = (Out(&raw mut at), Out(&raw mut bytes));

@@ -40,8 +40,8 @@ impl Binary {
         let image =
             ours.as_deref().map_or(self.wrapper, |image| image.as_ptr().expose_provenance());
         context::attempt(|| {
-            // SAFETY: a wrapper that the program registered, or an image from it, which the driver copies
-            // as nothing tells it not to; no options.
+            // SAFETY: a wrapper that the program registered, or an image from it; without options
+            // the driver copies it.
             unsafe { api::cuLibraryLoadData(to, Ptr(image), NULL, NULL, 0, NULL, NULL, 0) }
         })?;
         for variable in self.variables().filter(|variable| variable.kind == Kind::Managed) {
@@ -58,14 +58,16 @@ impl Binary {
         let _one = lock(&self.loading);
         let library = self.library.swap(0, Ordering::AcqRel);
         if library != 0 {
-            // SAFETY: a library of ours. At exit the driver may be gone already, and says so.
+            // SAFETY: a library of ours. At exit the driver may have ended already and then returns
+            // an error.
             unsafe { api::cuLibraryUnload(Module(library)) };
         }
     }
 }
 
 impl Kernel {
-    /// The driver's handle; of an image that is no library the function of the current context, each time.
+    /// The driver's handle; for an image loaded as modules, the function of the current context,
+    /// each time.
     ///
     /// # Errors
     /// As [`Binary::load`]; cudaErrorInvalidDeviceFunction if the image has no such kernel.
@@ -90,7 +92,7 @@ impl Kernel {
         let mut memory = lock(&MEMORY);
         self.handle.store(handle.0, Ordering::Release);
         if BINARIES.get(std::ptr::from_ref(binary).addr()).is_some() {
-            // Programs that asked for the handle launch by it.
+            // Programs may launch by the handle.
             KERNELS.set(&mut memory.tables, handle.0, Some(self));
         }
         Ok(handle)
@@ -98,11 +100,11 @@ impl Kernel {
 }
 
 impl Variable {
-    /// Where the variable lies on the current device, and its size in bytes.
+    /// Address of the variable on the current device, and its size in bytes.
     ///
     /// # Errors
-    /// As [`Binary::load`]; cudaErrorInvalidSymbol if the image has no such variable,
-    /// also for references, which are no memory.
+    /// As [`Binary::load`]; cudaErrorInvalidSymbol if the image has no such variable, also for
+    /// texture references, which have no memory.
     pub(super) fn place(&'static self) -> Result<(Ptr, usize), Status> {
         if self.kind == Kind::Reference {
             return Err(code::INVALID_SYMBOL);
@@ -138,14 +140,14 @@ impl Variable {
         Ok(())
     }
 
-    /// A managed variable's address is known.
+    /// Stores the address of a managed variable.
     pub(super) fn told(&'static self, at: Ptr) {
         self.managed.store(at.0, Ordering::Release);
-        // The program names the variable by its address from now on: `&variable` is it.
+        // From now on the program names the variable by this address: `&variable` gives it.
         let mut memory = lock(&MEMORY);
         VARIABLES.set(&mut memory.tables, at.0, Some(self));
         let shadow = std::ptr::with_exposed_provenance_mut::<usize>(self.host);
-        // SAFETY: the program registered the pointer's place for this.
+        // SAFETY: the program registered this place for the pointer.
         unsafe { shadow.write(at.0) };
     }
 }

@@ -25,10 +25,10 @@ pub use register::*;
 use table::{Binary, KERNELS, Kernel, VARIABLES, all};
 pub use table::{forget, forget_handles, know_handle};
 
-/// What the driver is given to launch, for what a program names a kernel by: its host stub or its handle.
+/// The driver's handle to launch, for a program's host stub or handle of a kernel.
 ///
 /// # Errors
-/// As [`unknown`] for an address that is neither; what loading said.
+/// As [`unknown`] for an address that is neither; those of loading.
 #[inline(always)]
 pub fn kernel<const MAJOR: usize>(func: Func) -> Result<Func, Status> {
     let Some(kernel) = KERNELS.get(func.0) else { return unknown::<MAJOR>(func) };
@@ -44,13 +44,13 @@ pub fn known(func: Func) -> Option<Func> {
     (handle != 0).then_some(Func(handle))
 }
 
-/// Whether [`kernel`] answers with the function of the current context, and not with a `CUkernel`.
+/// Whether [`kernel`] returns the function of the current context, and not a `CUkernel`.
 pub fn is_function(func: Func) -> bool {
     let binary = KERNELS.get(func.0).and_then(|kernel| kernel.binary);
     binary.map_or_else(legacy::is_here, Binary::is_by_module)
 }
 
-/// What a program names a kernel by, for its handle: the host stub it registered, else the handle.
+/// The host stub that the program registered for a handle, else the handle.
 pub fn stub(handle: Func) -> Func {
     let stub = match KERNELS.get(handle.0) {
         Some(kernel) => kernel.stub,
@@ -59,7 +59,7 @@ pub fn stub(handle: Func) -> Func {
     if stub == 0 { handle } else { Func(stub) }
 }
 
-/// The kernel that is this function in the current context: drivers tell of a launch by that.
+/// The kernel of this function in the current context: drivers report launches by function.
 #[cold]
 fn of_function(function: Func) -> Option<&'static Kernel> {
     let loaded = all().filter(|binary| binary.library.load(Ordering::Acquire) != 0);
@@ -78,7 +78,8 @@ pub fn kernel_name(func: Func) -> Option<Str> {
     KERNELS.get(func.0).filter(|kernel| kernel.name != 0).map(|kernel| Str(kernel.name))
 }
 
-/// An address that nobody registered: a handle that the program got from the driver itself, or none.
+/// An address that was not registered: a handle that the program got from the driver itself, or an
+/// invalid one.
 ///
 /// # Errors
 /// cudaErrorInvalidDeviceFunction; from 13 on cudaErrorInvalidResourceHandle, as an address that is not null
@@ -89,7 +90,7 @@ fn unknown<const MAJOR: usize>(func: Func) -> Result<Func, Status> {
     if func.0 == 0 {
         return Err(code::INVALID_DEVICE_FUNCTION);
     }
-    // NVIDIA's older drivers follow any pointer; this one looks it up in its table.
+    // NVIDIA's older drivers dereference any pointer; ours looks it up in its table.
     if cushim_vbase::backend::chosen() != Some(cushim_vbase::backend::Backend::Driver) {
         let mut library = Module(0);
         // SAFETY: a place for a handle; our driver looks handles up.
@@ -100,10 +101,10 @@ fn unknown<const MAJOR: usize>(func: Func) -> Result<Func, Status> {
     Err(if MAJOR >= 13 { code::INVALID_HANDLE } else { code::INVALID_DEVICE_FUNCTION })
 }
 
-/// The variable that a program names by its address: where it lies on the current device, and its bytes.
+/// The variable with this host address: its address on the current device, and its size.
 ///
 /// # Errors
-/// cudaErrorInvalidSymbol for an address that is no variable's; what loading said.
+/// cudaErrorInvalidSymbol for an address that is no variable's; those of loading.
 pub fn variable(symbol: Ptr) -> Result<(Ptr, usize), Status> {
     super::context::ready()?;
     VARIABLES.get(symbol.0).ok_or(code::INVALID_SYMBOL)?.place()

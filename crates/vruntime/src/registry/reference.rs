@@ -13,19 +13,19 @@ pub struct Reference {
     pub module: Module,
     /// Its name there, a string of the registered image.
     pub name: Str,
-    /// `cudaTextureReadMode`: 0 elements as they are, 1 integers as fractions.
+    /// `cudaTextureReadMode`: 0: elements unchanged, 1: integers as fractions.
     pub mode: usize,
 }
 
 /// The reference at an address; loads its image.
 ///
 /// # Errors
-/// `unknown` for an address that is none's; what loading said.
+/// `unknown` for an address that is no reference's; those of loading.
 pub fn reference(at: Ptr, unknown: Status) -> Result<Reference, Status> {
     context::ready()?;
     let variable =
         VARIABLES.get(at.0).filter(|found| found.kind == Kind::Reference).ok_or(unknown)?;
-    // An image with references is a module in each context.
+    // An image with references is loaded as a module in each context.
     let module = variable.binary.load()?;
     Ok(Reference { module, name: Str(variable.name), mode: variable.size })
 }

@@ -97,8 +97,9 @@ pub unsafe extern "C" fn __cudaRegisterManagedVar<const MAJOR: usize>(
     }
 }
 
-/// The symbol of a texture or surface reference in the image. What is declared as its address is that symbol's name, and
-/// its name is as C++ has it, with `::` (crt/host_runtime.h of 11.8; measured: a driver of 13.0 knows the symbol only).
+/// The symbol of a texture or surface reference in the image. The declared address is that symbol's
+/// name, while the name is the C++ one, with `::` (crt/host_runtime.h of 11.8; measured: a driver
+/// of 13.0 knows the symbol only).
 fn symbol(device_address: Ptr, device_name: Str) -> usize {
     if device_address.0 == 0 { device_name.0 } else { device_address.0 }
 }
@@ -142,8 +143,8 @@ pub unsafe extern "C" fn __cudaRegisterSurface<const MAJOR: usize>(
     }
 }
 
-/// Loads an image because the host is about to use a managed variable of it: 1 if that went well. Called
-/// again at the next use where it did not (measured: 0 without a driver).
+/// Loads an image because the host is about to use a managed variable of it: 1 if that went well.
+/// Programs call it again at the next use if it failed (measured: 0 without a driver).
 ///
 /// # Safety
 /// None.

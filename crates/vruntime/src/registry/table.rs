@@ -26,18 +26,18 @@ pub type Modules = Mutex<Vec<Held>>;
 /// A registered image. Its address is the handle that the program has.
 #[repr(C)]
 pub struct Binary {
-    /// The wrapper that was registered. First, because a program may look through its handle, which under
-    /// every runtime points to a pointer.
+    /// The wrapper that was registered. The first field, since programs may dereference their
+    /// handle, which in every runtime points to a pointer.
     pub wrapper: usize,
     /// The driver's library, once loaded; 0 before and after.
     pub(super) library: AtomicUsize,
-    /// What it is on a driver without libraries.
+    /// Its modules, on a driver without libraries.
     pub(super) modules: Modules,
     /// Held while it is loaded and unloaded.
     pub(super) loading: Mutex<()>,
     kernels: AtomicPtr<Kernel>,
     variables: AtomicPtr<Variable>,
-    /// The one that was registered before it.
+    /// The image that was registered before it.
     before: *const Binary,
 }
 
@@ -52,7 +52,7 @@ pub struct Kernel {
     /// The mangled name, a string of the program that is there as long as the image is registered.
     pub(super) name: usize,
     pub(super) stub: usize,
-    /// Where it comes from; a kernel of a library of the program has none.
+    /// Its image; none for a kernel of a library that the program loaded.
     pub(super) binary: Option<&'static Binary>,
     next: *const Kernel,
 }
@@ -71,15 +71,16 @@ pub struct Variable {
     next: *const Variable,
 }
 
-/// What a variable is.
+/// The kind of a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kind {
     /// `__device__`, `__constant__`: another address on every device.
     Device,
-    /// `__managed__`: one address, which the program wants stored at the host's.
+    /// `__managed__`: one address, which is stored at the host's.
     Managed,
-    /// A texture or surface reference of CUDA 11; its size is what it reads as, see [`reference::Reference`].
+    /// A texture or surface reference of CUDA 11; its size field holds the read mode, see
+    /// [`reference::Reference`].
     Reference,
 }
 
@@ -94,16 +95,16 @@ pub(super) static BINARIES: PointerTable<Binary> = PointerTable::new();
 pub(super) static KERNELS: PointerTable<Kernel> = PointerTable::new();
 pub(super) static VARIABLES: PointerTable<Variable> = PointerTable::new();
 
-/// Held by whoever changes a table or a list.
+/// Held while a table or a list is changed.
 pub(super) static MEMORY: Mutex<Memory> = Mutex::new(Memory {
     blocks: Blocks::new(),
     // SAFETY: the only one of this crate, whose tables are the three above.
     tables: unsafe { Writer::new() },
 });
 
-/// What stands under the lock.
+/// The state that the lock guards.
 pub(super) struct Memory {
-    /// Where entries lie.
+    /// The memory of entries.
     blocks: Blocks,
     /// The right to change the tables.
     pub(super) tables: Writer,
@@ -170,7 +171,8 @@ pub fn add_variable(binary: &'static Binary, kind: Kind, host: usize, name: usiz
     VARIABLES.set(&mut memory.tables, host, Some(variable));
 }
 
-/// Takes an image out of all tables, with what it holds. What was loaded is the caller's to unload.
+/// Removes an image from all tables, with its kernels and variables. The caller must unload what
+/// was loaded.
 pub(super) fn remove(binary: &'static Binary) {
     let mut memory = lock(&MEMORY);
     BINARIES.set(&mut memory.tables, std::ptr::from_ref(binary).addr(), None);
@@ -178,7 +180,7 @@ pub(super) fn remove(binary: &'static Binary) {
         |found: Option<&Kernel>, kernel: &Kernel| found.is_some_and(|k| std::ptr::eq(k, kernel));
     for kernel in binary.kernels() {
         for key in [kernel.stub, kernel.handle.load(Ordering::Relaxed)] {
-            // A library that was loaded in its place may have registered another.
+            // A library loaded at its addresses may have registered another kernel.
             if same(KERNELS.get(key), kernel) {
                 KERNELS.set(&mut memory.tables, key, None);
             }
@@ -209,7 +211,8 @@ impl Binary {
     }
 }
 
-/// Makes a kernel of a library of the program known by its handle, so that the runtime's launches take it.
+/// Adds a kernel of a library of the program by its handle, so that the runtime's launches accept
+/// it.
 pub fn know_handle(handle: usize) {
     if KERNELS.get(handle).is_some() {
         return;

@@ -40,7 +40,7 @@ pub mod flag {
 const ELEMENT: i32 = 0;
 const NORMALIZED_FLOAT: i32 = 1;
 
-/// Where the flags of a resource descriptor stand from 13 on.
+/// Offset of the flags of a resource descriptor from 13 on.
 const RESOURCE_FLAGS: usize = 136;
 
 fn resource_for_driver<const MAJOR: usize>(from: Ptr) -> Result<DriverResourceDesc, Status> {
@@ -90,7 +90,7 @@ fn resource_of_driver<const MAJOR: usize>(
     Ok(())
 }
 
-/// The format of what a texture reads.
+/// The format of a texture's elements.
 fn format_of(resource: &DriverResourceDesc) -> Result<u32, Status> {
     match resource.kind {
         resource::ARRAY => array::describe(resource.at).map(|found| found.format),
@@ -105,8 +105,8 @@ fn format_of(resource: &DriverResourceDesc) -> Result<u32, Status> {
     }
 }
 
-/// A texture's descriptor as the driver takes it, for elements of a format. Integers are handed out as they
-/// are where elements are asked for; what is no integer has nothing else to be.
+/// A texture's descriptor in the driver's form, for elements of a format. Integers are returned
+/// unchanged if element read mode is requested; other formats have no such choice.
 pub fn texture_for_driver(given: &TextureDesc, format: u32) -> Result<DriverTextureDesc, Status> {
     if !matches!(given.read_mode, ELEMENT | NORMALIZED_FLOAT) {
         return Err(code::INVALID_VALUE);
@@ -162,7 +162,7 @@ fn texture_desc(from: Ptr, short: bool) -> Result<TextureDesc, Status> {
         // SAFETY: a cudaTextureDesc.
         return unsafe { read(from) };
     }
-    // SAFETY: the cudaTextureDesc of 11, which is all of it but the last field.
+    // SAFETY: the cudaTextureDesc of 11, which lacks only the last field.
     let words: [u32; 17] = unsafe { read(from) }?;
     let mut given = TextureDesc::default();
     // SAFETY: 17 words at the start of 18; every bit pattern is a descriptor.
@@ -186,7 +186,7 @@ fn create<const MAJOR: usize>(
     let mut viewed = DriverResourceViewDesc::default();
     let mut at = Ptr(0);
     if view.0 != 0 {
-        // SAFETY: a cudaResourceViewDesc, of which every major has as much.
+        // SAFETY: a cudaResourceViewDesc, of which every major has this part.
         viewed.view = unsafe { read(view) }?;
         at = address(&viewed);
     }
@@ -196,7 +196,7 @@ fn create<const MAJOR: usize>(
     })
 }
 
-/// What the driver tells of an object, by one of its three questions.
+/// A property of an object, by one of the driver's three queries.
 fn asked<T: Default>(question: impl Fn(Ptr) -> i32) -> Result<T, Status> {
     let mut found = T::default();
     let at = address_mut(&mut found);

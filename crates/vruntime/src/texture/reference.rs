@@ -20,10 +20,10 @@ use cushim_vbase::api;
 
 /// `CU_TRSA_OVERRIDE_FORMAT`.
 const OVERRIDE_FORMAT: Flags = Flags(1);
-/// What the C++ form of cudaBindTexture hands down for "as much as there is" (`UINT_MAX`).
+/// The size that the C++ form of cudaBindTexture passes for "all of it" (`UINT_MAX`).
 const ALL: usize = u32::MAX as usize;
 
-/// By how many bytes the memory of a bound reference begins too late, by the reference's address.
+/// The offset in bytes of each bound reference, by the reference's address.
 static OFFSETS: LazyLock<Mutex<HashMap<usize, usize>>> = LazyLock::new(Mutex::default);
 
 fn step(call: impl Fn() -> i32) -> Result<(), Status> {
@@ -42,7 +42,7 @@ fn texture(texref: Ptr) -> Result<(Ptr, Reference), Status> {
     Ok((found, known))
 }
 
-/// Tells the driver's reference what the program's says, for elements of a format.
+/// Copies the settings of the program's reference to the driver's, for elements of a format.
 fn attributes(texref: Ptr, ours: Ptr, known: &Reference, format: u32) -> Result<(), Status> {
     // SAFETY: a textureReference, which the program registered.
     let given: TextureReference = unsafe { read(texref) }?;
@@ -64,7 +64,7 @@ fn attributes(texref: Ptr, ours: Ptr, known: &Reference, format: u32) -> Result<
     step(|| unsafe { api::cuTexRefSetMaxAnisotropy(ours, given.max_anisotropy) })
 }
 
-/// Sets the format of what is linear; its descriptor's format and channels.
+/// Sets the format of linear memory; returns the descriptor's format and channels.
 fn linear(ours: Ptr, desc: Ptr) -> Result<(u32, u32), Status> {
     // SAFETY: a cudaChannelFormatDesc.
     let (format, channels) = format::of_channels(unsafe { read::<ChannelDesc>(desc) }?)?;
@@ -82,7 +82,7 @@ fn to_the_end(at: Ptr) -> Result<usize, Status> {
     Ok((base.0 + bytes).saturating_sub(at.0))
 }
 
-/// Keeps and tells an offset. A program that does not ask for it must not need it (CUDA Runtime API,
+/// Keeps and returns an offset. It must be 0 if the program does not ask for it (CUDA Runtime API,
 /// cudaBindTexture).
 ///
 /// # Safety
@@ -133,7 +133,7 @@ unsafe fn bind_plane(
     let (ours, known) = texture(texref)?;
     let (format, channels) = linear(ours, desc)?;
     attributes(texref, ours, &known, format)?;
-    // The driver takes aligned addresses only here: what is left over is the offset.
+    // The driver only takes aligned addresses here: the remainder is the offset.
     let device = Device(context::current_device()?);
     let mut alignment = 1;
     let place = Out(&raw mut alignment);
@@ -195,7 +195,7 @@ functions! {
         done(unsafe { bind_plane(offset, texref, devPtr, desc, (width, height, pitch)) })
     }
 
-    // The array has a format of its own; what the program says of it again is not looked at.
+    // The array has its own format; the program's format argument is ignored.
     cudaBindTextureToArray (texref: Ptr, array: Ptr, desc: Ptr) {
         let _ = desc;
         done(bind_array(texref, array, false))
@@ -209,7 +209,7 @@ functions! {
     cudaUnbindTexture (texref: Ptr) {
         done(texture(texref).and_then(|(ours, _)| {
             lock(&OFFSETS).remove(&texref.0);
-            // SAFETY: no place, no memory: the reference has none from now on.
+            // SAFETY: null arguments: the reference has no memory from now on.
             step(|| unsafe { api::cuTexRefSetAddress_v2(Out(std::ptr::null_mut()), ours, Ptr(0), 0) })
         }))
     }

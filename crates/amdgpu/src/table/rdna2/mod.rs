@@ -41,7 +41,7 @@ fn text(encoding: Encoding) -> &'static str {
     }
 }
 
-/// What is executed under a name.
+/// The execution of the instruction with a name.
 fn exec(name: &str) -> Option<Exec> {
     let mut all =
         own::ROWS.iter().chain(ENCODINGS.iter().flat_map(|encoding| cdna2::rows(*encoding)));
@@ -56,7 +56,7 @@ fn keeping(exec: Exec) -> Exec {
     }
 }
 
-/// Reads a text. A name that nobody has is refused when it is executed; the tests find it.
+/// Reads a text. An unknown name is refused when it is executed; the tests find it.
 fn read(text: &'static str) -> Vec<Row> {
     let mut table = Vec::new();
     let mut op = 0;

@@ -9,7 +9,7 @@ use crate::lanes::Lanes;
 use crate::num::{fma16, fma32, h2f};
 use crate::scalar::Scalar;
 
-// Opcodes are the texts' business.
+// The opcodes are in the texts.
 const fn s(name: &'static str, run: fn(&mut Scalar)) -> Row {
     Row { op: 0, name, exec: Exec::Scalar { kinds: [B32, B32, None], run } }
 }

@@ -15,14 +15,14 @@ use crate::doctor::symbols;
 use crate::doctor::verdict::Verdict::{self, No, Partly, Yes};
 use crate::images::HostFile;
 
-/// A library, or the program, with something of CUDA's in it.
+/// A library, or the program, that has to do with CUDA.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Library {
     /// The file.
     pub file: PathBuf,
-    /// By NVIDIA's own CUDA.
+    /// With NVIDIA's own CUDA.
     pub native: Verdict,
-    /// By cushim's runtime over NVIDIA's driver.
+    /// With cushim's runtime over NVIDIA's driver.
     pub driver: Verdict,
     /// On the CPU.
     pub cpu: Verdict,
@@ -30,7 +30,7 @@ pub struct Library {
     pub hsa: Verdict,
     /// Why, one clause.
     pub why: String,
-    /// Its device code: how many containers or images that stand alone, and how many of them have PTX.
+    /// Its device code: how many containers or bare images, and how many of them have PTX.
     pub code: Code,
 }
 
@@ -47,7 +47,7 @@ pub struct Code {
     pub problems: usize,
 }
 
-/// What a library is by its name.
+/// The role of a library, by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
     Runtime,
@@ -57,7 +57,7 @@ enum Role {
     Other,
 }
 
-/// NVIDIA's compilers that cushim has give PTX (`crates/compilers`).
+/// NVIDIA's compilers that cushim makes return PTX (`crates/compilers`).
 const COMPILERS: [&str; 2] = ["libnvrtc.so", "libnvJitLink.so"];
 /// NVIDIA's management library.
 const MANAGEMENT: &str = "libnvidia-ml.so";
@@ -77,8 +77,8 @@ fn role(object: &Elf) -> Role {
     }
 }
 
-/// What is to be said of the file at `path`; none where it has nothing of CUDA's or cannot be read. `named`: files with
-/// symbols.
+/// Examines the file at `path`; none where it has nothing to do with CUDA or cannot be read.
+/// `named`: files with symbols.
 pub fn look(path: &Path, named: &[PathBuf]) -> Option<Library> {
     let object = elf::read(path).ok()?;
     let parts = cuda::parts(&object, false);
@@ -113,7 +113,8 @@ fn code(path: &Path) -> Code {
     Code { all: containers.len(), with_ptx, cubins, problems }
 }
 
-/// The verdicts in the order native, driver, cpu, hsa. `lost`: of a runtime inside, whether its symbols are nowhere.
+/// The verdicts in the order native, driver, cpu, hsa. `lost`: for a runtime inside, whether its
+/// symbols were not found.
 fn judge(role: Role, lost: Option<bool>, code: Code) -> ([Verdict; 4], String) {
     let said = |verdicts, why: &str| (verdicts, why.to_owned());
     match role {

@@ -20,7 +20,7 @@ pub use library::Library;
 
 /// The audit library writes what is loaded to the file of this name.
 const OBSERVE: &str = "CUSHIM_OBSERVE";
-/// How CUDA's libraries are called: a name that was asked for in vain is of interest where it begins so.
+/// How names of CUDA's libraries begin: other missing names are not listed.
 const CUDA_NAMES: [&str; 12] = [
     "libcublas",
     "libcuda",
@@ -36,14 +36,14 @@ const CUDA_NAMES: [&str; 12] = [
     "libnv",
 ];
 
-/// What a run showed.
+/// An observed run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Run {
     /// The program and its arguments.
     pub command: Vec<String>,
     /// The backend that it ran with.
     pub backend: &'static str,
-    /// What it ended with; null where a signal ended it.
+    /// Its exit status; null where a signal ended it.
     pub status: Option<u8>,
     /// The signal that ended it.
     pub signal: Option<i32>,
@@ -51,14 +51,14 @@ pub struct Run {
     pub processes: usize,
     /// Files that the loader mapped in them.
     pub files: usize,
-    /// Those with something of CUDA's.
+    /// Those that have to do with CUDA.
     pub libraries: Vec<Library>,
     /// Libraries of CUDA that were asked for and not found.
     pub missing: Vec<String>,
 }
 
 impl Run {
-    /// What the backend of the run makes of a library.
+    /// The verdict on a library for the backend of the run.
     pub fn here(&self, library: &Library) -> Verdict {
         match self.backend {
             "driver" => library.driver,
@@ -141,17 +141,17 @@ fn started(command: &[OsString], cuda: &Cuda, told: &Told) -> Result<Ending, Err
 /// Runs `act` while standard output is standard error, for what a child inherits.
 fn with_stdout_at_stderr<T>(act: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
     let (out, err) = (std::io::stdout().as_raw_fd(), std::io::stderr().as_raw_fd());
-    // SAFETY: copies a descriptor; the copy is nobody else's.
+    // SAFETY: copies a descriptor; nothing else uses the copy.
     let saved = unsafe {
         let copy = libc::fcntl(out, libc::F_DUPFD_CLOEXEC, 3);
         (copy >= 0).then(|| OwnedFd::from_raw_fd(copy))
     };
-    // Closed by whoever started us: so it is for the program.
+    // It was closed when we started, and stays closed for the program.
     let Some(saved) = saved else { return act() };
     // SAFETY: descriptors of this process, which has one thread here and writes nothing meanwhile.
     unsafe { libc::dup2(err, out) };
     let done = act();
-    // SAFETY: descriptors of this process, which has one thread here; standard output becomes what it was.
+    // SAFETY: descriptors of this process, which has one thread here; standard output is restored.
     unsafe { libc::dup2(saved.as_raw_fd(), out) };
     done
 }

@@ -10,15 +10,15 @@ use std::path::{Path, PathBuf};
 /// What was loaded in a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Loaded {
-    /// Processes that told something.
+    /// Processes that wrote a line.
     pub processes: BTreeSet<u32>,
     /// Files that were mapped, each once, in the order of the first time.
     pub files: Vec<PathBuf>,
-    /// Names that were asked for, of which no file was mapped, each once.
+    /// Requested names without a mapped file, each once.
     pub missing: Vec<String>,
 }
 
-/// Reads the lines; what is no line is left out.
+/// Reads the lines; skips invalid ones.
 pub fn read(bytes: &[u8]) -> Loaded {
     let mut loaded = Loaded::default();
     let mut names: Vec<&Path> = Vec::new();
@@ -28,7 +28,7 @@ pub fn read(bytes: &[u8]) -> Loaded {
         loaded.processes.insert(pid);
         let path = Path::new(OsStr::from_bytes(path));
         match kind {
-            // What is no path is the kernel's own object.
+            // The kernel's own object has no path.
             b'+' if path.is_absolute() && files.insert(path) => loaded.files.push(path.to_owned()),
             b'?' if asked.insert(path) => names.push(path),
             _ => {}

@@ -20,19 +20,19 @@ use zstd_safe::{CCtx, CParameter};
 use super::texts::Texts;
 use cushim_analysis::fast::Map;
 
-/// Entries and bytes of a dictionary at most; what comes later is written out.
+/// The most entries and bytes of a dictionary; later values are written out.
 const ENTRIES: usize = 1 << 16;
 const BYTES: usize = 1 << 20;
 
 /// What a column holds.
 enum Entries {
-    /// Numbers, and the last one with its place.
+    /// Numbers, and the last one with its index.
     Numbers { places: Map<i64, u32>, list: Vec<i64>, last: (i64, u32) },
     /// Texts by their number among all of the file, and where those are here.
     Texts { places: Vec<u32>, list: Vec<u32> },
     /// Bytes that only this column has; and whether the dictionary is full.
     Bytes { places: Map<Box<[u8]>, u32>, plain: Vec<u8>, is_full: bool },
-    /// Bytes that hardly ever come again.
+    /// Bytes that hardly ever repeat.
     Unique,
 }
 
@@ -40,14 +40,14 @@ enum Entries {
 pub struct Coded {
     descriptor: ColumnDescPtr,
     entries: Entries,
-    /// Values since the last page: their places, or themselves.
+    /// Values since the last page: their indices, or the values themselves.
     places: Vec<u32>,
     plain: Vec<u8>,
-    /// How much of each is there, and whether it goes on a list; see Dremel's paper.
+    /// Definition and repetition levels; see Dremel's paper.
     levels: Vec<u8>,
     repeats: Vec<u8>,
     pages: Vec<CompressedPage>,
-    /// Of the row group: rows, values with those that are missing, those that are there.
+    /// Of the row group: rows, values including nulls, values without them.
     rows: u64,
     values: u64,
     present: u64,
@@ -66,7 +66,7 @@ impl Coded {
         };
         Self::with(descriptor, entries)
     }
-    /// A column of bytes that come again.
+    /// A column of bytes that repeat.
     pub fn of_bytes(descriptor: ColumnDescPtr) -> Self {
         Self::with(
             descriptor,
@@ -96,7 +96,7 @@ impl Coded {
         }
     }
 
-    /// Appends that there is no value.
+    /// Appends a null.
     #[inline]
     pub fn none(&mut self) {
         self.mark(self.level.saturating_sub(1), true);
@@ -153,12 +153,12 @@ impl Coded {
         }
         put(&mut self.plain, value);
     }
-    /// Appends that an element has no value.
+    /// Appends a null element.
     #[inline]
     pub fn no_value(&mut self, is_first: bool) {
         self.mark(self.level.saturating_sub(1), is_first);
     }
-    /// Appends that there is no list, or an empty one.
+    /// Appends a null or empty list.
     #[inline]
     pub fn no_element(&mut self, is_list: bool) {
         self.mark(u8::from(is_list), true);
@@ -235,7 +235,7 @@ impl Coded {
         Ok(())
     }
 
-    /// Ends the column: what it holds. It is empty then, and may be filled again.
+    /// Ends the column and returns its contents. It is empty then, and may be filled again.
     pub fn finish(
         &mut self,
         codec: &mut CCtx<'_>,
@@ -288,7 +288,7 @@ impl Coded {
         Ok((bytes, closed))
     }
 
-    /// Takes the dictionary: how many entries, they themselves, and what is known of all values.
+    /// Takes the dictionary: the number of entries, their bytes, and statistics of all values.
     fn dictionary(&mut self, texts: &Texts, missing: u64) -> (u32, Vec<u8>, Statistics) {
         let nulls = Some(missing);
         let unknown = || Statistics::new::<ByteArray>(None, None, None, nulls, false);
@@ -330,7 +330,7 @@ fn put(out: &mut Vec<u8>, value: &[u8]) {
     out.extend_from_slice(value);
 }
 
-/// What compresses pages: ZSTD at its first level, which is what these pages are worth.
+/// The compressor of pages: ZSTD at its first level; more gains little for these pages.
 pub fn codec() -> CCtx<'static> {
     let mut codec = CCtx::create();
     // A valid compression level.
@@ -338,7 +338,7 @@ pub fn codec() -> CCtx<'static> {
     codec
 }
 
-/// ZSTD, as a frame of its own.
+/// Compressed with ZSTD, as a separate frame.
 fn compressed(codec: &mut CCtx<'_>, body: &[u8]) -> Result<Bytes> {
     let mut out = Vec::with_capacity(zstd_safe::compress_bound(body.len()));
     codec.compress2(&mut out, body).map_err(|code| {
@@ -368,7 +368,7 @@ fn hybrid<T: Copy + PartialEq + Into<u32>>(out: &mut Vec<u8>, values: &[T], widt
     let (mut at, mut literal) = (0, 0);
     while let Some(&value) = values.get(at) {
         let run = values.iter().skip(at).take_while(|&&other| other == value).count();
-        // Packed values come in eights, but for the last ones.
+        // Packed values come in groups of eight, except the last.
         let fill = (at - literal).wrapping_neg() % 8;
         if run >= 8 + fill {
             pack(out, values.get(literal..at + fill).unwrap_or_default(), width);
@@ -413,7 +413,7 @@ fn varint(out: &mut Vec<u8>, mut value: u64) {
 mod tests {
     use super::*;
 
-    /// The other way of [`hybrid`], as the specification has it.
+    /// The inverse of [`hybrid`], by the specification.
     fn read(mut bytes: &[u8], width: u32, count: usize) -> Vec<u32> {
         let mut values = Vec::new();
         let next = |n: usize, bytes: &mut &[u8]| {

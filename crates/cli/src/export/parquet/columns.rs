@@ -24,9 +24,9 @@ use super::texts::Texts;
 /// Rows that are collected before they are encoded.
 pub const BATCH: u64 = 32_768;
 
-/// Columns of numbers that hardly ever come again: a dictionary would only cost.
+/// Columns of numbers that hardly ever repeat: a dictionary would not pay off.
 const UNIQUE_NUMBERS: [&str; 6] = ["id", "parent", "t_ns", "call_ns", "link", "gpu_ns"];
-/// Columns of bytes that hardly ever come again, and of such that may, but of no name.
+/// A column of bytes that hardly ever repeat, and one whose bytes may.
 const UNIQUE_BYTES: &str = "arg_bytes";
 const BYTES: [&str; 2] = ["text", "args.list.element.value"];
 
@@ -116,7 +116,7 @@ impl Written {
         Ok(())
     }
 
-    /// Ends the column: what it holds, and a fresh one in its place.
+    /// Ends the column: returns its contents and puts a fresh one in its place.
     fn finish(&mut self) -> Result<(Bytes, ColumnCloseResult)> {
         self.encode()?;
         let fresh = Written::new(self.descriptor.clone(), self.properties.clone());
@@ -141,7 +141,7 @@ impl Column {
         }))
     }
 
-    /// Appends a number, or that there is none.
+    /// Appends a number or a null.
     #[inline]
     pub fn number(&mut self, value: Option<i64>) {
         match (self, value) {
@@ -153,7 +153,7 @@ impl Column {
             }
         }
     }
-    /// Appends a truth value, or that there is none.
+    /// Appends a truth value or a null.
     #[inline]
     pub fn truth(&mut self, value: Option<bool>) {
         if let Column::Written(column) = self {
@@ -161,12 +161,12 @@ impl Column {
             column.level(value.is_some());
         }
     }
-    /// Appends the text of that number, or that there is none.
+    /// Appends the text of that number or a null.
     #[inline]
     pub fn text(&mut self, value: Option<u32>) {
         self.text_element(value, true);
     }
-    /// Appends bytes, or that there are none.
+    /// Appends bytes or a null.
     #[inline]
     pub fn bytes(&mut self, value: Option<&[u8]>) {
         self.bytes_element(value, true);
@@ -189,7 +189,7 @@ impl Column {
             _ => {}
         }
     }
-    /// Appends that there is no list, or an empty one.
+    /// Appends a null or empty list.
     #[inline]
     pub fn no_element(&mut self, is_list: bool) {
         if let Column::Coded(column) = self {
@@ -217,7 +217,7 @@ impl Column {
     }
 }
 
-/// Encodes what was collected; to be called between two rows.
+/// Encodes what was collected; call it between two rows.
 pub fn encode(columns: &mut [Column]) -> Result<()> {
     columns.par_iter_mut().try_for_each_init(codec, |codec, column| column.encode(codec))
 }

@@ -7,9 +7,9 @@ use cushim_trace::event::Gpu;
 use cushim_trace::meta::Metadata;
 use cushim_trace::reader::TraceFile;
 
-/// What the column of a counter is called before the counter's own name.
+/// Prefix of the column of a counter, before its own name.
 const PREFIX: &str = "counter_";
-/// Columns, at most.
+/// The most columns.
 const MOST: usize = 256;
 
 /// The counters of a trace.
@@ -41,7 +41,7 @@ impl Counters {
         format!("{}\n{more}}}", schema.trim_end_matches('}').trim_end())
     }
 
-    /// The values in a row, those of no work without any.
+    /// The values in a row: none for events that are no GPU work.
     pub fn of(&mut self, gpu: Option<&Gpu<'_>>, meta: &Metadata) -> &[Option<i64>] {
         self.values.fill(None);
         for (name, n) in gpu.iter().flat_map(|gpu| gpu.counted(meta)) {

@@ -113,14 +113,14 @@ pub struct Parquet<W: Write + Send> {
     host: u32,
     exe: u32,
     texts: Texts,
-    /// Names of the streams, and of what calls answered.
+    /// Names of the streams, and of the status of calls.
     streams: Map<u64, u32>,
     answers: Map<(u16, i32), Option<u32>>,
     scratch: String,
     counters: Counters,
 }
 
-/// What the crate says, as what a sink may say.
+/// The crate's error as an I/O error.
 fn failed(error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(inner) => match inner.downcast::<io::Error>() {
@@ -261,7 +261,7 @@ impl<W: Write + Send> Parquet<W> {
         self.count()
     }
 
-    /// A row is there: encodes what is enough for that, writes what is enough for a group.
+    /// Counts a row: encodes a full batch, writes a full group.
     fn count(&mut self) -> Result<()> {
         self.rows += 1;
         if self.rows == self.group {
@@ -290,13 +290,13 @@ fn shapes(
     ]
 }
 
-/// The device that an event is of.
+/// The device of an event.
 fn device(launch: Option<&LaunchEvent<'_>>, gpu: Option<&Gpu>, meta: &Metadata) -> Option<i64> {
     let device = launch.and_then(|l| meta.contexts.get(&l.context)).map(|&d| i64::from(d));
     device.or(gpu.map(|gpu| gpu.device.into()))
 }
 
-/// A launch, work of a GPU, a region or mapping: what the event is of these.
+/// The event as a launch, GPU work, or a region or mapping.
 fn parts<'e, 'a>(
     event: &'e Event<'a>,
 ) -> (Option<&'e LaunchEvent<'a>>, Option<&'e Gpu<'a>>, Option<&'e Mapped<'a>>) {
@@ -326,7 +326,7 @@ fn said<'a>(event: &'a Event<'_>, meta: &'a Metadata) -> Option<&'a [u8]> {
     match &event.body {
         Body::Mark(mark) => Some(mark.as_bytes()),
         Body::Range(range) => Some(range.text.as_bytes()).filter(|text| !text.is_empty()),
-        // Where in the source, as the compiler wrote it.
+        // The place in the source, as the compiler wrote it.
         Body::Mapped(mapped) => meta.names.get(&mapped.place).map(|text| text.as_bytes()),
         _ => None,
     }
@@ -338,7 +338,7 @@ impl<W: Write + Send> Sink for Parquet<W> {
     }
 }
 
-/// How the file is written, and what stands in its own metadata: the process, and what is missing.
+/// How the file is written, and its own metadata: the process, and what is missing.
 fn properties(trace: &TraceFile) -> Result<WriterPropertiesPtr> {
     let (process, lost) = (&trace.metadata().process, trace.header().lost);
     let missing: u64 = cushim_trace::layout::missing(&lost);
@@ -428,7 +428,7 @@ impl Arguments<'_> {
         }
     }
 
-    /// One argument; its value is what was written down.
+    /// One argument; its value is the text collected before.
     fn one(&mut self, name: Option<&str>, kind: Option<&str>, has_value: bool) {
         let is_first = self.count == 0;
         self.count += 1;
@@ -449,10 +449,10 @@ fn write(out: &mut String, value: &Value) {
     }
 }
 
-/// How many bytes a call copies, sets or allocates, where one of its arguments says that; and the
-/// direction of a copy.
+/// How many bytes a call copies, sets or allocates, where an argument tells it, and the direction
+/// of a copy.
 fn copied(event: &Event<'_>, facts: &Facts<'_>) -> (Option<i64>, Option<&'static str>) {
-    /// What CUDA's manual calls such arguments.
+    /// The names of such arguments in CUDA's manual.
     const NAMES: [&str; 5] = ["count", "ByteCount", "size", "bytesize", "byteCount"];
     let (Body::Call(call), Some(api)) = (&event.body, facts.api) else { return (None, None) };
     if !matches!(facts.class, "copy" | "memory") {

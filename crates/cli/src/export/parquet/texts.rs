@@ -17,12 +17,12 @@ pub fn hexadecimal(out: &mut String, address: u64) {
 /// Short name, declaration and symbol of a kernel.
 pub type Names = [Option<u32>; 3];
 
-/// What was seen.
+/// The texts so far.
 #[derive(Default)]
 pub struct Texts {
     numbers: Map<Box<str>, u32>,
     list: Vec<Box<str>>,
-    /// By the kernel's place in [`Known`].
+    /// By the kernel's index in [`Known`].
     kernels: Vec<Option<Names>>,
 }
 

@@ -20,7 +20,7 @@ use cushim_analysis::facts::Facts;
 use cushim_analysis::known::{Handle, Known};
 use cushim_analysis::mapped::{self, mappings};
 
-/// What an event is called: numbers of texts.
+/// The names of an event, as numbers of texts.
 pub struct Subject {
     /// The event class.
     pub class: u32,
@@ -28,11 +28,11 @@ pub struct Subject {
     pub name: u32,
     /// The function's name.
     pub api: u32,
-    /// Place of the kernel in [`Known::kernels`].
+    /// Index of the kernel in [`Known::kernels`].
     pub kernel: Option<usize>,
 }
 
-/// Numbers of texts by what they are of, so that no text is looked up twice.
+/// Cached numbers of texts, so that no text is looked up twice.
 #[derive(Default)]
 pub struct Annotator {
     pub texts: Texts,
@@ -128,7 +128,7 @@ pub fn count(wire: &mut Wire, told: &mut Told, name: u32, n: u64) {
 }
 
 impl Annotator {
-    /// What `event` is called.
+    /// The names of `event`.
     pub fn subject(
         &mut self,
         source: usize,

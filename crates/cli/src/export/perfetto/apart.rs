@@ -27,13 +27,13 @@ pub struct Apart {
     tracks: HashMap<Key, u64>,
     gpu_rows: HashMap<(usize, u32, u32), Rows>,
     range_rows: HashMap<usize, Rows>,
-    /// Ranges that any thread may end: where they began, their text.
+    /// Ranges that any thread may end: when they began, and their text.
     open: HashMap<(usize, u64), (u64, String)>,
     /// Ranges of a thread that are open, by track.
     depth: HashMap<u64, u64>,
 }
 
-/// What a track is for: in file `.0`.
+/// The purpose of a track, in file `.0`.
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Key {
     /// Device, stream, row.
@@ -223,7 +223,7 @@ impl<W: Write> Perfetto<W> {
                 *depth += 1;
                 field::SLICE_BEGIN
             }
-            // What was pushed before recording began.
+            // It was pushed before recording began.
             RANGE_POP if *depth == 0 => return Ok(()),
             RANGE_POP => {
                 *depth -= 1;

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use super::schema::interned;
 use super::wire::Wire;
 
-/// Where an interned text may stand; each has numbers of its own in a sequence.
+/// Kinds of interned texts; each has its own numbers in a sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 pub enum Place {
@@ -41,16 +41,16 @@ impl Texts {
     }
 }
 
-/// What a sequence has been told.
+/// The texts that a sequence has already defined.
 #[derive(Default)]
 pub struct Told {
     bits: [Vec<u64>; 4],
-    /// What the packet in the making refers to for the first time.
+    /// Texts that the current packet refers to for the first time.
     fresh: Vec<(Place, u32)>,
 }
 
 impl Told {
-    /// The packet in the making refers to text `number`; answers the number as it is to be written.
+    /// Notes that the current packet refers to text `number`; returns the number to write.
     #[inline]
     pub fn refer(&mut self, place: Place, number: u32) -> u64 {
         let (word, bit) = (number as usize / 64, 1u64 << (number % 64));

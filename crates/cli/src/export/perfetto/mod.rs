@@ -39,9 +39,9 @@ use cushim_analysis::known::Handle;
 const GLOBAL: u64 = 1;
 /// Bytes that are collected before they are handed on.
 const BATCH: usize = 64 << 10;
-/// Process ids are below this (`PID_MAX_LIMIT` of Linux); above it stands the number of the host.
+/// Process ids are below this (`PID_MAX_LIMIT` of Linux); the bits above hold the host's number.
 const PIDS: usize = 1 << 22;
-/// What `ProcessDescriptor::pid`, an int32, can hold of those.
+/// How many hosts `ProcessDescriptor::pid`, an int32, can hold.
 const HOSTS: usize = 512;
 
 /// Writes a trace.
@@ -62,7 +62,7 @@ struct Process {
     uuid: u64,
     pid: u64,
     streams: u64,
-    /// The one device that the process has, if it is one.
+    /// The device of the process, if it has only one.
     device: Option<i32>,
 }
 
@@ -103,8 +103,8 @@ impl<W: Write> Perfetto<W> {
         Ok(trace)
     }
 
-    /// Which clock the times are of. Where all processes ran on one host, its monotonic clock is named
-    /// too, by which other traces of that host can be laid beside this one.
+    /// Defines the clock of the times. If all processes ran on one host, its monotonic clock is
+    /// given too, so that other traces of that host can be aligned with this one.
     fn clocks(&mut self, files: &[TraceFile], origins: &[Origin]) {
         let now = origins.iter().map(|o| o.begin_ns).min().unwrap_or(0);
         let wire = &mut self.wire;
@@ -130,7 +130,7 @@ impl<W: Write> Perfetto<W> {
     fn process(&mut self, file: &TraceFile, origin: &Origin) {
         let process = &file.metadata().process;
         let uuid = ((self.processes.len() as u64) + 1) << 32;
-        // Two hosts may have processes of one number.
+        // Two hosts may have processes with the same id.
         let pid = process.pid as usize % PIDS + origin.host.min(HOSTS - 1) * PIDS;
         let wire = &mut self.wire;
         let whole = wire.begin(PACKET);
@@ -207,7 +207,7 @@ impl<W: Write> Perfetto<W> {
         wire.number(track::PARENT, process);
         let body = wire.begin(track::THREAD);
         wire.number(track::THREAD_PID, pid);
-        // On another host's threads stands the number of the host, as on its processes.
+        // Threads of another host carry the host's number, as their processes do.
         wire.number(track::THREAD_TID, pid / PIDS as u64 * PIDS as u64 + u64::from(tid));
         wire.text(track::THREAD_NAME, &format!("thread {tid}"));
         wire.end(body);
@@ -259,7 +259,7 @@ impl<W: Write> Perfetto<W> {
         Ok(())
     }
 
-    /// Writes what is left; calls that never came back stay open.
+    /// Writes what is left; calls that never returned stay open.
     pub fn finish(mut self) -> io::Result<W> {
         for sequence in &mut self.sequences {
             sequence.close(&mut self.wire, u64::MAX, 0);
@@ -279,7 +279,8 @@ impl Sequence {
                 wire.number(packet::TIMESTAMP, delta);
                 self.now = time;
             }
-            // GPU work, which is told afterwards; else only damaged traces go back in time.
+            // GPU work, which is recorded afterwards; otherwise only damaged traces go back in
+            // time.
             None => {
                 wire.number(packet::TIMESTAMP, time);
                 wire.number(packet::TIMESTAMP_CLOCK_ID, clock::REALTIME);
@@ -336,7 +337,7 @@ impl<W: Write> Sink for Perfetto<W> {
         let Some(sequence) = self.sequences.get_mut(index) else { return Ok(()) };
         let wire = &mut self.wire;
         let is_mark = matches!(event.body, Body::Mark(_));
-        // A mark ends no call but those that were over before.
+        // A mark only ends calls that were over before.
         sequence.close(wire, begin, if is_mark { u8::MAX } else { event.depth });
         let flow = (source.index as u64) << 40 | event.id;
         let annotator = &mut self.annotator;

@@ -39,7 +39,7 @@ pub mod clock {
     pub const IS_INCREMENTAL: u32 = 3;
     pub const REALTIME: u64 = 1;
     pub const MONOTONIC: u64 = 3;
-    /// 64 to 127 mean something within one sequence only.
+    /// 64 to 127 are local to one sequence.
     pub const OF_SEQUENCE: u64 = 64;
 }
 

@@ -137,14 +137,14 @@ type Column = (&'static str, &'static str);
 pub struct Table {
     /// What its rows stand for.
     pub by: By,
-    /// Headings for people and for programs; the last column of a table is what a row is called.
+    /// Headings for people and for programs; the last column of a table is the row's name.
     pub columns: Vec<(&'static str, &'static str)>,
     /// Rows of as many cells.
     pub rows: Vec<Vec<Cell>>,
 }
 
 impl Table {
-    /// Which columns say something to people: one in which nothing stands says nothing.
+    /// Which columns are shown to people: not the empty ones.
     pub fn columns_in_use(&self) -> Vec<bool> {
         const QUIET: [&str; 4] = ["failed", "size unknown", "cluster", "domain"];
         let one = |(n, (title, _)): (usize, &Column)| {
@@ -160,7 +160,7 @@ impl Table {
     }
 }
 
-/// The table of the report that has these rows, sorted.
+/// The report's table with these rows, sorted.
 pub fn table(report: &Report, by: By, sort: Sort) -> Table {
     let mut table = match by {
         By::Kernel => rows::kernels(report),

@@ -19,11 +19,12 @@ use self::options::Options;
 use super::nvcc;
 use super::words::{say, text};
 
-/// What ptxas ends with when it fails.
+/// ptxas's exit status when it fails.
 const FAILURE: u8 = 255;
 const ABORTED: &str = "Ptx assembly aborted due to errors";
 
-/// Programs look for `release N.N` and give PTX of that release: 12.9 is the last one that all of today's know.
+/// Programs look for `release N.N` and write PTX for that release: 12.9 is the last one that all of
+/// today's programs know.
 const VERSION: &str = concat!(
     "ptxas: cushim ",
     env!("CARGO_PKG_VERSION"),
@@ -46,11 +47,11 @@ PTX. It takes the options of ptxas; those about machine code mean nothing here.
 `cushim run --no-ptxas-stand-in` leaves NVIDIA's in its place.
 ";
 
-/// What ended it.
+/// Why it failed.
 enum Failure {
     /// The line behind `ptxas fatal   : `.
     Fatal(String),
-    /// Lines that were to be printed before that, with the file and line of each.
+    /// Lines printed before that, with the file and line of each.
     Text(String),
 }
 
@@ -87,7 +88,7 @@ fn work(arguments: Vec<OsString>) -> Result<(), Failure> {
         say(&usage::report(&module, options.gpu.as_deref().unwrap_or("sm_52")));
     }
     let out = if options.no_fmad { cushim_ptx::unfused(&text, &tree) } else { text.clone() };
-    // A name of a virtual target asks for a check alone.
+    // A virtual target's name asks for a check alone.
     if options.gpu.as_deref().is_some_and(|gpu| gpu.starts_with("compute_")) {
         return Ok(());
     }
@@ -151,7 +152,7 @@ fn fits(module: &ir::Module, options: &Options) -> Result<(), Failure> {
     }
 }
 
-/// Writes the text with the zero byte that a driver wants behind it.
+/// Writes the text with the zero byte that a driver needs at its end.
 fn write(path: &Path, mut out: String) -> Result<(), Failure> {
     out.push('\0');
     std::fs::write(path, out).map_err(|error| {

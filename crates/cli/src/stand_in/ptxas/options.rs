@@ -14,7 +14,7 @@ pub struct Options {
     pub help: bool,
     /// `--verbose`: how much each kernel uses.
     pub verbose: bool,
-    /// `--compile-only`: what it names may be defined elsewhere.
+    /// `--compile-only`: undefined names may be defined elsewhere.
     pub relocatable: bool,
     /// `--fmad=false`.
     pub no_fmad: bool,

@@ -9,7 +9,7 @@ use cushim_ptx::exec;
 use cushim_ptx::ir::{Function, Module};
 use cushim_ptx::types::Space;
 
-/// What each kernel is said to use: `REGISTERS` of the accelerator.
+/// The reported registers of each kernel: `REGISTERS` of the accelerator.
 const REGISTERS: u32 = 32;
 /// Where a kernel's parameters begin in the first bank of constants, since compute capability 7.0.
 const PARAMETERS: u32 = 0x160;

@@ -62,7 +62,7 @@ pub(super) struct Line<'a> {
     pub(super) status_name: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) text: Option<&'a str>,
-    /// By which lines of kind `gpu` name the call.
+    /// The number by which lines of kind `gpu` refer to the call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) link: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -78,7 +78,7 @@ pub(super) struct Line<'a> {
     pub(super) mapping_count: Option<u32>,
 }
 
-/// A target region, or what a call does that maps data.
+/// A target region, or a call that maps data.
 #[derive(Serialize)]
 pub(super) struct Region {
     pub(super) what: &'static str,
@@ -95,7 +95,7 @@ pub(super) struct Region {
     pub(super) fallback: Option<&'static str>,
 }
 
-/// Where in the source.
+/// A place in the source.
 #[derive(Serialize)]
 pub(super) struct Place<'a> {
     pub(super) file: &'a str,
@@ -115,7 +115,7 @@ pub(super) struct MappingLine<'a> {
     pub(super) bits: String,
 }
 
-/// A moment of a range of the program's own.
+/// The begin or end of a range that the program set, or its mark.
 #[derive(Serialize)]
 pub(super) struct Range<'a> {
     pub(super) what: &'static str,
@@ -126,7 +126,7 @@ pub(super) struct Range<'a> {
     pub(super) color: Option<String>,
 }
 
-/// A number of any kind; text where JSON has none for it.
+/// A number of any kind; text where JSON cannot express it.
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(super) enum Number {
@@ -249,8 +249,8 @@ pub(super) struct ApiSummary<'a> {
     pub(super) call_ns_max: u64,
 }
 
-/// A value as JSON: numbers as numbers, addresses as `"0x…"`, vectors as arrays; what JSON has no
-/// number for (infinities, NaN) as text.
+/// A value as JSON: numbers as numbers, addresses as `"0x…"`, vectors as arrays; infinities and
+/// NaN, which JSON cannot express, as text.
 pub(crate) struct JsonValue(pub(crate) Value);
 
 impl Serialize for JsonValue {

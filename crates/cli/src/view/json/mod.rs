@@ -252,7 +252,7 @@ fn number(payload: Payload) -> Number {
     }
 }
 
-/// What a moment of a range is, a word.
+/// The word for the kind of a range's event.
 pub(crate) fn range_word(what: u8) -> &'static str {
     match what {
         RANGE_PUSH => "push",
@@ -263,7 +263,7 @@ pub(crate) fn range_word(what: u8) -> &'static str {
     }
 }
 
-/// What a GPU did, a word.
+/// The word for the kind of GPU work.
 pub(crate) fn gpu_word(what: u8) -> &'static str {
     match what {
         GPU_KERNEL => "kernel",
@@ -273,7 +273,7 @@ pub(crate) fn gpu_word(what: u8) -> &'static str {
     }
 }
 
-/// Work that a GPU did; `kernel` is its place in `known`.
+/// GPU work; `kernel` is its index in `known`.
 pub fn gpu(
     out: &mut dyn Write,
     (source, meta, event, gpu): (&Source, &Metadata, &Event<'_>, &Gpu<'_>),
@@ -288,7 +288,7 @@ pub fn gpu(
         what: gpu_word(gpu.what),
         link: Some(gpu.link).filter(|&link| link != 0),
         kernel: kernel.map(|k| k.name.short.as_str()),
-        // Event pairs know no names of their own: it is the kernel that the call launched.
+        // Event pairs have no names of their own: it is the kernel that the call launched.
         mangled: meta.names.get(&gpu.name).map(String::as_str).or_else(|| {
             kernel.map(|k| k.name.mangled.as_str()).filter(|symbol| !symbol.is_empty())
         }),

@@ -53,7 +53,7 @@ functions! {
     create c"cuEventCreate" (*mut usize, u32);
     /// Puts an event into a stream.
     record c"cuEventRecord" (usize, usize);
-    /// Whether the GPU has come past an event.
+    /// Whether the GPU has reached an event.
     query c"cuEventQuery" (usize);
     /// Milliseconds between two events.
     elapsed c"cuEventElapsedTime" (*mut f32, usize, usize);
@@ -87,7 +87,8 @@ fn find() -> Option<&'static Api> {
     unsafe { at.as_ref() }
 }
 
-/// Stream handles 0, 1 and 2 are no streams of a context: the default ones of the current one.
+/// Stream handles 0, 1 and 2 belong to no context: they mean the default streams of the current
+/// one.
 const LAST_SPECIAL: usize = 2;
 
 impl Api {
@@ -111,8 +112,9 @@ impl Api {
         stream > LAST_SPECIAL || unsafe { (self.current)(&mut current) == 0 && current != 0 }
     }
 
-    /// Whether `stream` is being captured. The legacy stream cannot be asked while another is: an error
-    /// then (906), which does not end that capture (CUDA Driver API, `cuStreamIsCapturing`).
+    /// Whether `stream` is being captured. While another stream is captured, the driver returns an
+    /// error for the legacy stream (906) and does not end that capture (CUDA Driver API,
+    /// `cuStreamIsCapturing`).
     pub fn is_capturing(&self, stream: usize) -> bool {
         let mut state = 0;
         // SAFETY: the function's signature; the place is valid.
@@ -127,7 +129,7 @@ impl Api {
         unsafe { (self.primary)(device, &mut flags, &mut active) == 0 && active != 0 }
     }
 
-    /// A new event that is timed; `None` where there is none to be had.
+    /// A new event with timing; `None` where there is none to be had.
     pub fn event(&self) -> Option<usize> {
         let mut event = 0;
         // SAFETY: the function's signature; the place is valid.
@@ -135,7 +137,7 @@ impl Api {
         (status == 0 && event != 0).then_some(event)
     }
 
-    /// Nanoseconds from event `begin` to event `end`, both over.
+    /// Nanoseconds from event `begin` to event `end`, both reached.
     pub fn between(&self, begin: usize, end: usize) -> Option<i64> {
         let mut ms = 0.0f32;
         // SAFETY: the function's signature; the events are ours.
@@ -143,8 +145,8 @@ impl Api {
         (status == 0 && ms.is_finite()).then_some((f64::from(ms) * 1e6).round() as i64)
     }
 
-    /// Runs `work` with `context` current, and so that captures of others neither forbid what it calls
-    /// nor are ended by it; `None` where the context cannot be entered.
+    /// Runs `work` with `context` current, in a mode in which other threads' captures neither
+    /// forbid its calls nor are ended by them; `None` where the context cannot be entered.
     pub fn inside<R>(&self, context: usize, work: impl FnOnce() -> R) -> Option<R> {
         /// CU_STREAM_CAPTURE_MODE_RELAXED.
         const RELAXED: i32 = 2;

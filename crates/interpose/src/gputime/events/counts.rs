@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicU64;
 
 /// Launches around which there are two events.
 pub static TIMED: AtomicU64 = AtomicU64::new(0);
-/// What that took, ns.
+/// What that cost the launching threads, ns.
 pub static COST_NS: AtomicU64 = AtomicU64::new(0);
-/// Launches that could have none.
+/// Launches that could not have any.
 pub static UNTIMED: AtomicU64 = AtomicU64::new(0);

@@ -25,17 +25,17 @@ use crate::life::{self, Global};
 use crate::log::Level;
 use crate::thread;
 
-/// Pairs that a pool begins with, and that a launch makes where there is none left.
+/// Pairs that a pool begins with, and that a launch adds where none is left.
 const FIRST: usize = 256;
 const FEW: usize = 16;
-/// So long a launch waits for somebody else who is making pairs, at most; that takes microseconds.
+/// How long a launch waits at most for another thread that makes pairs, which takes microseconds.
 const PATIENCE_NS: u64 = 1_000_000_000;
-/// While there are launches, times are fetched so often.
+/// How often times are fetched while there are launches.
 const BUSY: Duration = Duration::from_millis(2);
-/// An anchor serves so long, and so many are known.
+/// How long an anchor is used, and how many are kept.
 const ANCHOR_NS: u64 = 1_000_000_000;
 const ANCHORS: usize = 8;
-/// An anchor is good where it was over so soon, and useless where it took so long, ns.
+/// An anchor is good where it was reached within the first time, and useless after the second, ns.
 const GOOD_NS: u64 = 30_000;
 const USELESS_NS: u64 = 1_000_000;
 
@@ -43,9 +43,9 @@ const USELESS_NS: u64 = 1_000_000;
 #[derive(Clone, Copy)]
 struct Anchor {
     event: usize,
-    /// `CLOCK_MONOTONIC` when the GPU came past it, once that is known.
+    /// `CLOCK_MONOTONIC` when the GPU reached it, once that is known.
     ns: Option<i64>,
-    /// Whatever was launched later is behind it.
+    /// `CLOCK_MONOTONIC` when it was known to be reached: later launches come after it.
     over_ns: u64,
 }
 
@@ -61,7 +61,7 @@ struct Context {
 }
 
 static CONTEXTS: Mutex<Vec<Context>> = Mutex::new(Vec::new());
-/// Held while pairs are made for a pool that launches know.
+/// Held while pairs are added to a pool in use.
 static MAKING: Mutex<()> = Mutex::new(());
 /// The thread that ends a context, 0 for none.
 static ENDING: AtomicI64 = AtomicI64::new(0);
@@ -74,7 +74,7 @@ fn lock() -> MutexGuard<'static, Vec<Context>> {
     CONTEXTS.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// A pair for a launch in `context`, with its pool and that one's number.
+/// A pair for a launch in `context`, with its pool and the pool's number.
 pub fn take(
     global: &'static Global,
     api: &Api,
@@ -91,7 +91,7 @@ pub fn take(
     }
 }
 
-/// There is no pair left: a launch makes some, unless somebody else is about to.
+/// No pair is left: adds some, unless another thread is about to.
 #[cold]
 fn more(api: &Api, pool: &Pool, context: usize) -> Option<u32> {
     let begun = now();
@@ -145,7 +145,7 @@ fn make(global: &'static Global, api: &Api, context: usize) -> Option<(usize, &'
         let ok = unsafe {
             (api.device)(&mut device) == 0 && (api.stream)(&mut stream, NON_BLOCKING) == 0
         };
-        // Its end is read later; all launches come after it.
+        // The event is queried later; all launches come after it.
         let event = api.event().filter(|_| ok)?;
         // SAFETY: an event and a stream of ours.
         (unsafe { (api.record)(event, stream) } == 0).then(|| {
@@ -169,7 +169,7 @@ fn make(global: &'static Global, api: &Api, context: usize) -> Option<(usize, &'
     pool.take().map(|pair| (number, pool, pair))
 }
 
-/// Fetches the times of what the GPU has done.
+/// Fetches the times of launches that the GPU has finished.
 fn round(is_last: bool) -> Duration {
     let done = std::panic::catch_unwind(|| {
         let mut contexts = lock();
@@ -181,7 +181,8 @@ fn round(is_last: bool) -> Duration {
     }
 }
 
-/// Answers whether there was anything to fetch. Without new launches the driver is not asked.
+/// Fetches what is finished; returns whether there was anything. Without new launches the driver is
+/// not asked.
 fn fetch(contexts: &mut [Context]) -> bool {
     let Some(api) = api::get() else { return false };
     let Some(global) = life::current() else { return false };
@@ -240,8 +241,8 @@ pub fn finish() {
     }
 }
 
-/// Runs `call`, which may end `context`, or the primary ones where that is `None`, while nobody is in them
-/// for times.
+/// Runs `call`, which may end `context` (all primary ones where that is `None`), while no thread
+/// fetches times in them.
 pub fn ending(context: Option<usize>, call: impl FnOnce() -> i32) -> i32 {
     let own = i64::from(thread::id());
     let here = Source::Events.is_chosen() && life::current().is_some_and(flush::is_here);
@@ -259,7 +260,7 @@ pub fn ending(context: Option<usize>, call: impl FnOnce() -> i32) -> i32 {
             Some(ended) => status == 0 && pool.context() == Some(ended),
             None => pool.context().is_some() && !api.has_primary(known.device),
         };
-        // Where other contexts of the device are left, they are made known again.
+        // Other contexts of the device are added again.
         if is_over {
             known.forget(pool);
         }
@@ -268,7 +269,7 @@ pub fn ending(context: Option<usize>, call: impl FnOnce() -> i32) -> i32 {
 }
 
 impl Context {
-    /// Nothing of it may be touched any more.
+    /// The context is gone: drops what is known of it.
     fn forget(&mut self, pool: &Pool) {
         pool.close();
         let waiting = self.waiting.drain().map(|(_, pairs)| pairs.len() as u64).sum::<u64>();
@@ -288,7 +289,7 @@ impl Context {
             let stream = *self.streams.entry(stream).or_insert(next);
             while let Some(&pair) = pairs.front() {
                 let Some(data) = pool.data(pair).copied() else { break };
-                /// CUDA_ERROR_NOT_READY. What is behind it in the stream is not over either.
+                /// CUDA_ERROR_NOT_READY. Later work of the stream is not over either.
                 const NOT_READY: i32 = 600;
                 // SAFETY: the function's signature, an event of ours.
                 match unsafe { (api.query)(data.end) } {
@@ -322,7 +323,7 @@ impl Context {
         self.waiting.retain(|_, pairs| !pairs.is_empty());
     }
 
-    /// A new anchor; none where the GPU does not get to it soon.
+    /// Sets a new anchor; none where the GPU does not reach it soon.
     fn anchor(&mut self, api: &Api) {
         let reused = (self.anchors.len() >= ANCHORS).then(|| self.anchors.remove(0).event);
         let Some(event) = reused.or_else(|| api.event()) else { return };
@@ -358,7 +359,7 @@ fn times(anchors: &[Anchor], api: &Api, data: &Data) -> Option<(u64, u64)> {
     let anchor = known().rfind(|a| a.over_ns <= data.called_ns).or_else(|| known().next())?;
     let took = api.between(data.begin, data.end)?.max(0);
     let start = anchor.ns? + api.between(anchor.event, data.begin)?;
-    // The anchor is known to some microseconds; nothing ran before it was asked for.
+    // The anchor is exact to some microseconds; nothing ran before it was launched.
     let start = start.max(data.forwarded_ns as i64);
     if is_mostly_the_call(data, start, took) {
         return None;
@@ -366,10 +367,10 @@ fn times(anchors: &[Anchor], api: &Api, data: &Data) -> Option<(u64, u64)> {
     Some((start as u64, (start + took) as u64))
 }
 
-/// Whether much of what was measured may be the time in which the CPU was still launching: the GPU stood
-/// idle at the first event meanwhile. So it is with the first launch in a process (280 us, measured on an
-/// H200), or where a thread loses its processor between the events. Calls of the usual few microseconds
-/// count as they are.
+/// Whether much of what was measured may be the time in which the CPU was still launching: the GPU
+/// stood idle at the first event meanwhile. That happens with the first launch in a process (280
+/// us, measured on an H200), or where a thread loses its processor between the events. Calls of the
+/// usual few microseconds are taken as they are.
 fn is_mostly_the_call(data: &Data, start: i64, took: i64) -> bool {
     const LONG_CALL_NS: i64 = 50_000;
     let call = data.returned_ns.saturating_sub(data.forwarded_ns) as i64;
@@ -397,7 +398,7 @@ mod tests {
             grid: [1; 3],
             block: [1; 3],
         };
-        // Nanoseconds of the call, when the GPU came past the first event, what the events say.
+        // Nanoseconds of the call, the GPU's time at the first event, the time between the events.
         for (call, start, took, wrong) in [
             (4_000, 0, 6_000, false),
             (280_000, 0, 283_000, true),

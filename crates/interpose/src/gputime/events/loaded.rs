@@ -14,7 +14,7 @@ use crate::record::launch::LaunchRecord;
 use crate::site::Site;
 use crate::{device, symbol};
 
-/// Kernels from this number on are looked at in each launch.
+/// Kernels from this number on are checked at each launch.
 const KERNELS: usize = 1 << 16;
 const WORDS: usize = KERNELS / 64;
 
@@ -34,20 +34,20 @@ pub fn is(pool: usize, kernel: u32) -> bool {
     place(pool, kernel).is_some_and(|(word, bit)| word.load(Ordering::Relaxed) & bit != 0)
 }
 
-/// It is: a launch of it came back without an error.
+/// Marks it loaded: a launch of it returned without an error.
 pub fn set(pool: usize, kernel: u32) {
     if let Some((word, bit)) = place(pool, kernel) {
         word.fetch_or(bit, Ordering::Relaxed);
     }
 }
 
-/// Loads the code of what is about to be launched into the current context, that of pool number `pool`;
-/// whether it is there now.
+/// Loads the code of the kernel about to be launched into the current context, that of pool number
+/// `pool`; returns whether it is loaded now.
 #[cold]
 pub fn load(pool: usize, site: &'static Site, launch: &LaunchRecord) -> bool {
     let handle = launch.kernel.address;
     let function = match site.node {
-        // Left to its launch: no hook saw the driver give this function out.
+        // Left to the launch: no hook saw where this function came from.
         None => Some(handle).filter(|_| !launch.kernel.name.is_empty()),
         Some(_) => symbol::function(site, handle).flatten(),
     };

@@ -33,7 +33,7 @@ use crate::thread::Thread;
 use counts::{COST_NS, TIMED, UNTIMED};
 pub use harvest::ending;
 
-/// Bits of [`Thread::pair`] that number the pair; above them stands the pool's number.
+/// Bits of [`Thread::pair`] with the pair's number; the bits above hold the pool's.
 const PAIR_BITS: u32 = 16;
 
 /// Keeps errno over calls of ours.
@@ -61,7 +61,7 @@ pub fn before(
     site: &'static Site,
     launch: &LaunchRecord,
 ) {
-    // A list of launches has one link, that of the first.
+    // A list of launches has one link, that of the first launch.
     if thread.pair == 0 && is_used(global) {
         let _errno = Errno::keep();
         let mut begun = clock::clock_ns(libc::CLOCK_MONOTONIC);
@@ -70,7 +70,7 @@ pub fn before(
         if let Some(data) = pool_of(thread.pair).and_then(|(pool, pair)| pool.data(pair)) {
             data.forwarded_ns = now;
         }
-        // The first makes the events.
+        // The first timed launch also makes the events: its cost is not counted.
         if TIMED.load(Ordering::Relaxed) > 0 {
             COST_NS.fetch_add(now.saturating_sub(begun), Ordering::Relaxed);
         }
@@ -82,7 +82,7 @@ fn is_used(global: &'static Global) -> bool {
     if Source::Unknown.is_chosen() {
         match global.gpu_time_by {
             GpuTime::Events => Source::Events.choose(),
-            // The driver loads CUPTI's clients before there is a context: this one does not.
+            // The driver loads CUPTI's clients before there is a context: this driver does not.
             GpuTime::Auto if api::get().is_some_and(|api| api.context(0) != 0) => {
                 Source::Events.choose();
             }
@@ -92,8 +92,8 @@ fn is_used(global: &'static Global) -> bool {
     Source::Events.is_chosen()
 }
 
-/// Puts the first event there; what [`Thread::pair`] is to be. `begun`, when this began, is moved behind what
-/// the launch would have done itself.
+/// Records the first event; returns the value for [`Thread::pair`]. `begun` is when this began; it
+/// is moved past work that the launch would have done itself.
 fn begin(
     global: &'static Global,
     site: &'static Site,
@@ -102,7 +102,7 @@ fn begin(
 ) -> Option<u32> {
     let stream = site.stream(launch.stream);
     let untimed = || {
-        // That is told in the end, also where no launch is ever timed. (A child of a fork may have the
+        // This is reported at the end, even if no launch was timed. (A forked child may see its
         // parent's pools, which are not its own.)
         if UNTIMED.fetch_add(1, Ordering::Relaxed) == 0 && pool::all().next().is_none() {
             flush::at_end(global, harvest::finish);
@@ -112,7 +112,8 @@ fn begin(
         untimed();
         None
     })?;
-    // CUDA's runtime makes its context in the first call that needs one; nobody captures before.
+    // CUDA's runtime makes its context in the first call that needs one; no capture is possible
+    // before.
     if !api.has_context(stream) {
         untimed();
         return None;

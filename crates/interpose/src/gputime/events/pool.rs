@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize,
 
 use cushim_process::memory;
 
-/// So many contexts are known in the life of a process.
+/// How many contexts of a process are timed.
 pub const CONTEXTS: usize = 64;
-/// So many pairs has one at most: more launches cannot wait for the GPU at a time.
+/// The most pairs of a pool, and so the most launches that wait for the GPU at a time.
 pub const PAIRS: usize = 1 << 14;
-/// [`Pool::context`] of one that is gone.
+/// [`Pool::context`] of a context that is gone.
 const GONE: usize = 1;
 
 /// A launch between two events.
@@ -24,13 +24,13 @@ pub struct Data {
     pub end: usize,
     /// The stream they are in.
     pub stream: usize,
-    /// `CLOCK_MONOTONIC` before the first was put there, ns.
+    /// `CLOCK_MONOTONIC` before the first event was recorded, ns.
     pub called_ns: u64,
     /// The same just before the launch itself.
     pub forwarded_ns: u64,
     /// The same when the launch had come back.
     pub returned_ns: u64,
-    /// The link of the launch, 0 while that has none.
+    /// The link of the launch, 0 while it has none.
     pub link: u64,
     /// Whether the launch loads its kernel's code, so that there is nothing to time.
     pub loads: bool,
@@ -50,8 +50,7 @@ pub struct Pair {
     data: UnsafeCell<Data>,
 }
 
-/// A stack of pairs by their number; 0 is none. The upper half counts, so that a pair that went and came
-/// back is not taken for one that stayed.
+/// A stack of pairs by their number; 0 is none. The upper half is a count against the ABA problem.
 struct Stack(AtomicU64);
 
 /// The pairs of one context.
@@ -83,7 +82,7 @@ pub fn at(number: usize) -> Option<&'static Pool> {
     POOLS.get(number)
 }
 
-/// A place for one more; one caller at a time. It is known once it is [`Pool::open`].
+/// A free pool; one caller at a time. It is in use once [`Pool::open`] was called.
 pub fn unused() -> Option<(usize, &'static Pool)> {
     let (number, pool) =
         POOLS.iter().enumerate().find(|(_, p)| p.context.load(Ordering::Acquire) == 0)?;
@@ -112,7 +111,7 @@ impl Pool {
         Some(self.context.load(Ordering::Acquire)).filter(|&context| context > GONE)
     }
 
-    /// It is that of `context` from now on.
+    /// From now on this is the pool of `context`.
     pub fn open(&self, context: usize) {
         self.context.store(context, Ordering::Release);
     }
@@ -129,10 +128,10 @@ impl Pool {
         (number > 0 && number <= made).then(|| unsafe { &*pairs.add(number as usize - 1) })
     }
 
-    /// What a pair is about. Of one that the caller took.
-    #[allow(clippy::mut_from_ref)] // It is the taker's alone.
+    /// The data of a pair that the caller took.
+    #[allow(clippy::mut_from_ref)] // only the taker uses it
     pub fn data(&self, number: u32) -> Option<&mut Data> {
-        // SAFETY: whoever took the pair from a stack has it alone until it goes back.
+        // SAFETY: the taker of a pair has it alone until it goes back to a stack.
         self.pair(number).map(|pair| unsafe { &mut *pair.data.get() })
     }
 
@@ -173,14 +172,14 @@ impl Pool {
         }
     }
 
-    /// A pair that may be taken again.
+    /// Puts back a pair, which may then be taken again.
     #[inline]
     pub fn give_back(&self, number: u32) {
         self.available.fetch_add(1, Ordering::Relaxed);
         self.put(&self.free, number);
     }
 
-    /// A pair whose launch is on its way.
+    /// Adds a pair whose launch was issued.
     #[inline]
     pub fn launched(&self, number: u32) {
         self.put(&self.launched, number);
@@ -199,7 +198,7 @@ impl Pool {
         }
     }
 
-    /// All pairs whose launches are on their way, the earliest first.
+    /// Takes all pairs whose launches were issued, the earliest first.
     pub fn take_launched(&self) -> Vec<u32> {
         let mut head = self.launched.0.load(Ordering::Acquire);
         loop {
@@ -224,7 +223,7 @@ impl Pool {
         taken
     }
 
-    /// How many pairs more there should be, so that launches find some.
+    /// How many pairs should be added so that launches find some.
     pub fn wanted(&self) -> usize {
         let made = self.made.load(Ordering::Relaxed) as usize;
         let available = self.available.load(Ordering::Relaxed).max(0) as usize;
