@@ -194,6 +194,48 @@ static void bytes(struct handle *handle)
     printf("other types: %d\n", status);
 }
 
+/* What NVIDIA's library has no handle for, with one that is made and destroyed. */
+static void made(void *stream)
+{
+    void *handle = NULL;
+    printf("made: %d", of(library, "cublasCreate_v2")(&handle));
+    printf(" %d", of(library, "cublasSetStream_v2")(handle, stream));
+    struct handle same = {stream, 0};
+    unsigned long z = device(za, sizeof za[0]), s = device(sa, sizeof sa);
+    double complex dot = 0, sum = 0;
+    int status = of(library, "cublasZdotc_v2")(handle, K * M / 2, z, 2, z + sizeof sum, 2, &dot);
+    for (int at = 0; at + 1 < K * M; at += 2)
+        sum += conj(za[0][at]) * za[0][at + 1];
+    printf("; dot %d %d", status, dot == sum);
+    long least = 0;
+    status = of(library, "cublasIsamin_v2_64")(handle, (long)M, s, 1L, &least);
+    /* The first zero. */
+    printf("; amin %d %ld", status, least);
+    double norm = 0, wanted[2] = {3e300, 4e300};
+    status = of(library, "cublasDnrm2_v2")(handle, 2, device(wanted, sizeof wanted), 1, &norm);
+    printf("; nrm2 %d %d", status, norm > 4.9999e300 && norm < 5.0001e300);
+    /* The lower half of a * a^T; what stands above it stays. */
+    float one = 1, zero = 0, square[9] = {0, 0, 0, 99, 0, 0, 99, 99, 0};
+    unsigned long c = device(square, sizeof square);
+    status = of(library, "cublasSsyrk_v2")(handle, 0, 0, 3, 2, &one, s, 3, &zero, c, 3);
+    get(&same, square, c, sizeof square);
+    int right = 0;
+    for (int j = 0; j < 3; j++)
+        for (int i = 0; i < 3; i++)
+            right += square[j * 3 + i] == (i < j ? 99 : sa[i] * sa[j] + sa[3 + i] * sa[3 + j]);
+    printf("; syrk %d %d", status, right);
+    double alpha = 2, beta = -1, turned[4], from[2][4] = {{1, 2, 3, 4}, {5, 6, 7, 8}};
+    unsigned long a = device(from, sizeof from), d = device(from, sizeof turned);
+    status = of(library, "cublasDgeam_64")(handle, 1, 0, 2L, 2L, &alpha, a, 2L, &beta, a + 32, 2L, d, 2L);
+    get(&same, turned, d, sizeof turned);
+    printf("; geam %d %g %g %g %g", status, turned[0], turned[1], turned[2], turned[3]);
+    status = of(library, "cublasDtrsv_v2")(handle, 1, 0, 0, 2, a, 2, d, -1);
+    get(&same, turned, d, sizeof turned);
+    printf("; trsv %d %g %g", status, turned[0], turned[1]);
+    printf("; destroyed: %d", of(library, "cublasDestroy_v2")(handle));
+    printf(" %d\n", of(library, "cublasDestroy_v2")(handle));
+}
+
 int main(int argc, char **argv)
 {
     for (int at = 0; at < K * M; at++) {
@@ -230,5 +272,6 @@ int main(int argc, char **argv)
     vectors(&handle);
     triangles(&handle);
     bytes(&handle);
+    made(handle.stream);
     return 0;
 }

@@ -24,6 +24,8 @@ pub struct Form {
     pub work: Part,
     /// Columns that a thread computes.
     pub columns: u32,
+    /// Elements of one half of the result alone are stored.
+    pub half: bool,
 }
 
 /// The kernel's parameter. Strides are bytes; where `arrays` is not 0, the matrices are arrays of pointers by the number
@@ -61,6 +63,8 @@ pub struct Parameter {
     pub row_tiles: u32,
     /// The number in the batch of the grid's first plane.
     pub first: u32,
+    /// Of a half: 1 below the diagonal, 2 above it. 4 beside that: the diagonal is real.
+    pub half: u32,
 }
 
 /// A matrix of the parameter.
@@ -82,7 +86,8 @@ impl Form {
     pub fn name(&self) -> String {
         let [factor, result] = [self.factor, self.result].map(Kind::word);
         let (scale, work) = (self.scale.word(), self.work.word());
-        format!("cushim_gemm_{factor}_{result}_{scale}_{work}_{}", self.columns)
+        let what = if self.half { "syrk" } else { "gemm" };
+        format!("cushim_{what}_{factor}_{result}_{scale}_{work}_{}", self.columns)
     }
 
     /// Real and imaginary parts of what is computed.
@@ -130,7 +135,7 @@ impl Form {
 
     fn registers(&self, text: &mut String) {
         let ty = self.ty();
-        text.push_str(".reg .pred %p, %whole, %nobeta, %arrays, %ca, %cb, %z;\n");
+        text.push_str(".reg .pred %p, %nobeta, %arrays, %ca, %cb, %z, %lower, %upper, %real;\n");
         text.push_str(
             ".reg .b16 %h;\n.reg .b32 %t, %u, %tile, %rows;\n.reg .s32 %s;\n.reg .f32 %f;\n",
         );
@@ -254,6 +259,12 @@ impl Form {
             "ld.param.u32 %t, [p+{}];\nand.b32 %u, %t, 1;\nsetp.ne.u32 %ca, %u, 0;\nand.b32 %u, %t, 2;\nsetp.ne.u32 %cb, %u, 0;\n",
             offset_of!(Parameter, conjugate)
         );
+        if self.half {
+            let _ = writeln!(text, "ld.param.u32 %t, [p+{}];", offset_of!(Parameter, half));
+            for (bit, name) in [(1, "lower"), (2, "upper"), (4, "real")] {
+                let _ = write!(text, "and.b32 %u, %t, {bit};\nsetp.ne.u32 %{name}, %u, 0;\n");
+            }
+        }
     }
 
     /// Reads an element, converted: `%NAMEr`, and `%NAMEi` where the form is complex.
@@ -343,6 +354,13 @@ impl Form {
     fn results(&self, text: &mut String) {
         let next = |at: usize| at + offset_of!(Matrix, second);
         for column in 0..self.columns {
+            if self.half {
+                let _ = write!(
+                    text,
+                    "setp.lt.u64 %p, %i, %j;\nand.pred %p, %p, %lower;\n@%p bra LEFT{column};\n\
+                     setp.gt.u64 %p, %i, %j;\nand.pred %p, %p, %upper;\n@%p bra LEFT{column};\n"
+                );
+            }
             for part in self.parts() {
                 let _ = writeln!(text, "mov.{} %w{part}, {};", self.ty(), self.zero());
             }
@@ -351,7 +369,18 @@ impl Form {
             self.load(text, self.result, "global", "%c", 0, "vc");
             self.add(text, "beta", "%vc");
             let _ = writeln!(text, "STORE{column}:");
+            if self.half && self.factor.complex {
+                let _ = write!(
+                    text,
+                    "setp.eq.u64 %p, %i, %j;\nand.pred %p, %p, %real;\n@%p mov.{} %wi, {};\n",
+                    self.ty(),
+                    self.zero()
+                );
+            }
             self.store(text);
+            if self.half {
+                let _ = writeln!(text, "LEFT{column}:");
+            }
             let _ = write!(
                 text,
                 "add.u64 %j, %j, 1;\nsetp.ge.u64 %p, %j, %n;\n@%p bra END;\n\
@@ -391,9 +420,11 @@ mod tests {
         let mut forms = Vec::new();
         for (factor, result) in kinds().flat_map(|f| kinds().map(move |r| (f, r))) {
             for found in (60..90).filter_map(|number| compute(factor, result, number)) {
-                for columns in [1, 4, 8] {
+                for (columns, half) in
+                    [(1, false), (4, false), (8, false), (1, true), (4, true), (8, true)]
+                {
                     let (work, scale) = (found.work, found.scale);
-                    forms.push(Form { factor, result, scale, work, columns });
+                    forms.push(Form { factor, result, scale, work, columns, half });
                 }
             }
         }

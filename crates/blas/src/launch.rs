@@ -9,12 +9,17 @@ use std::collections::HashMap;
 use std::ffi::{CStr, CString, c_void};
 use std::sync::{Mutex, PoisonError};
 
+use crate::elements::{self, Elements};
+use crate::kind::Kind;
 use crate::product::Product;
+use crate::reduce::{self, Reduction};
 use crate::status;
 use crate::triangle::Triangle;
 
 /// A grid has so many planes at most.
 const PLANES: i64 = 65535;
+/// Threads of a block that goes through elements.
+const ROWS: u32 = 128;
 
 /// `CUkernel` by name.
 static KERNELS: Mutex<Option<HashMap<String, usize>>> = Mutex::new(None);
@@ -71,8 +76,8 @@ fn kernel(name: String, text: impl FnOnce() -> String) -> Result<usize, i32> {
     Ok(kernel)
 }
 
-/// A thread that only the runtime was used in may have no context yet: the first device's.
-fn context() -> bool {
+/// Whether there is a device to compute on. A thread that only the runtime was used in may have no context yet: the first device's.
+pub fn context() -> bool {
     let mut current = 0usize;
     if driver!(c"cuCtxGetCurrent": fn(*mut usize), &mut current) == 0 && current != 0 {
         return true;
@@ -104,17 +109,11 @@ pub unsafe fn enqueue(product: &Product, stream: usize) -> i32 {
     let Some((form, mut parameter, tiles, threads)) = product.plan() else {
         return status::NOT_SUPPORTED;
     };
-    let [alpha, beta] = product.scalars;
-    if product.on_device {
-        (parameter.alpha_at, parameter.beta_at) = (alpha.addr() as u64, beta.addr() as u64);
-    } else {
-        let size = form.scale.size() as usize;
-        for (from, to) in [(alpha, &mut parameter.alpha), (beta, &mut parameter.beta)] {
-            // SAFETY: the caller's, of the scale's type, at most 16 bytes.
-            unsafe {
-                std::ptr::copy_nonoverlapping(from.cast::<u8>(), to.as_mut_ptr().cast(), size)
-            };
-        }
+    let ([alpha, beta], [of_alpha, of_beta]) = (product.scalars, product.on_device);
+    // SAFETY: the caller's, of the scale's type.
+    unsafe {
+        scalar(alpha, form.scale, of_alpha, &mut parameter.alpha_at, &mut parameter.alpha);
+        scalar(beta, form.scale, of_beta, &mut parameter.beta_at, &mut parameter.beta);
     }
     if !context() {
         return status::NOT_INITIALIZED;
@@ -151,13 +150,9 @@ pub unsafe fn solve(triangle: &Triangle, stream: usize) -> i32 {
     let Some(blocks) = blocks.filter(|blocks| *blocks <= i32::MAX as u32) else {
         return status::NOT_SUPPORTED;
     };
-    if triangle.on_device {
-        parameter.alpha_at = triangle.alpha.addr() as u64;
-    } else {
-        let (from, size) = (triangle.alpha.cast::<u8>(), triangle.kind.size() as usize);
-        // SAFETY: the caller's, of the elements' type, at most 16 bytes.
-        unsafe { std::ptr::copy_nonoverlapping(from, parameter.alpha.as_mut_ptr().cast(), size) };
-    }
+    let (at, value) = (&mut parameter.alpha_at, &mut parameter.alpha);
+    // SAFETY: the caller's, of the elements' type.
+    unsafe { scalar(triangle.alpha, triangle.kind, triangle.on_device, at, value) };
     if !context() {
         return status::NOT_INITIALIZED;
     }
@@ -166,6 +161,114 @@ pub unsafe fn solve(triangle: &Triangle, stream: usize) -> i32 {
         Ok(kernel) => unsafe { grid(kernel, [blocks, 1], 64, stream, &parameter) },
         Err(status) => status,
     }
+}
+
+/// Launches what becomes of `elements` in `stream`. The answer is a `cublasStatus_t`.
+///
+/// # Safety
+/// Alpha and beta are readable or null, unless they lie in device memory.
+pub unsafe fn each(elements: &Elements, stream: usize) -> i32 {
+    let mut parameter: elements::Parameter = elements.plan();
+    if parameter.rows == 0 || parameter.columns == 0 {
+        return status::SUCCESS;
+    }
+    let blocks = u32::try_from(parameter.rows.div_ceil(u64::from(ROWS))).ok();
+    let Some(blocks) = blocks.filter(|blocks| *blocks <= i32::MAX as u32) else {
+        return status::NOT_SUPPORTED;
+    };
+    let places = parameter.scalars_at.iter_mut().zip(&mut parameter.scalars);
+    for (from, (at, value)) in elements.scalars.iter().zip(places) {
+        if !from.is_null() {
+            // SAFETY: the caller's, of the scalars' type.
+            unsafe { scalar(*from, elements.scale, elements.on_device, at, value) };
+        }
+    }
+    if !context() {
+        return status::NOT_INITIALIZED;
+    }
+    let planes = parameter.columns.min(PLANES as u64) as u32;
+    match kernel(elements.name(), || elements.text()) {
+        // SAFETY: the kernel takes this parameter.
+        Ok(kernel) => unsafe { grid(kernel, [blocks, planes], ROWS, stream, &parameter) },
+        Err(status) => status,
+    }
+}
+
+/// Computes `reduction` in `stream`, and writes it to `result`: in order with the stream if that lies in device memory, else
+/// before this returns. The answer is a `cublasStatus_t`.
+///
+/// # Safety
+/// `result` has room for the answer, where `on_device` says.
+pub unsafe fn reduce(
+    reduction: &Reduction,
+    result: *mut c_void,
+    on_device: bool,
+    stream: usize,
+) -> i32 {
+    if result.is_null() {
+        return status::INVALID_VALUE;
+    }
+    if !context() {
+        return status::NOT_INITIALIZED;
+    }
+    let kernel = match kernel(reduction.name(), || reduction.text()) {
+        Ok(kernel) => kernel,
+        Err(status) => return status,
+    };
+    let mut parameter = reduction.plan();
+    // SAFETY: the kernel takes this parameter.
+    let launch = |parameter: &reduce::Parameter| unsafe {
+        grid(kernel, [1, 1], reduce::THREADS, stream, parameter)
+    };
+    if on_device {
+        parameter.result = result.addr() as u64;
+        return launch(&parameter);
+    }
+    let allocated = driver!(
+        c"cuMemAllocAsync": fn(*mut u64, usize, usize),
+        &mut parameter.result, 16, stream
+    );
+    if allocated != 0 {
+        return status::EXECUTION_FAILED;
+    }
+    let launched = launch(&parameter);
+    let size = reduction.answer.size() as usize;
+    let copied = driver!(
+        c"cuMemcpyDtoHAsync_v2": fn(*mut c_void, u64, usize, usize),
+        result, parameter.result, size, stream
+    );
+    let freed = driver!(c"cuMemFreeAsync": fn(u64, usize), parameter.result, stream);
+    let waited = driver!(c"cuStreamSynchronize": fn(usize), stream);
+    match launched {
+        status::SUCCESS if copied == 0 && freed == 0 && waited == 0 => status::SUCCESS,
+        status::SUCCESS => status::EXECUTION_FAILED,
+        other => other,
+    }
+}
+
+/// Puts a scalar into a kernel's parameter: its address, if it lies in device memory, or its bytes.
+///
+/// # Safety
+/// It is of type `kind`, and readable unless it lies in device memory.
+unsafe fn scalar(
+    from: *const c_void,
+    kind: Kind,
+    on_device: bool,
+    at: &mut u64,
+    value: &mut [u64; 2],
+) {
+    if on_device {
+        *at = from.addr() as u64;
+        return;
+    }
+    // SAFETY: the caller's, at most 16 bytes.
+    unsafe {
+        std::ptr::copy_nonoverlapping(
+            from.cast::<u8>(),
+            value.as_mut_ptr().cast(),
+            kind.size() as usize,
+        );
+    };
 }
 
 /// # Safety

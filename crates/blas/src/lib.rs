@@ -1,4 +1,4 @@
-//! Products of matrices: what cuBLAS' functions compute, by kernels that every backend compiles.
+//! Linear algebra: what cuBLAS' functions compute, by kernels that every backend compiles.
 //!
 //! cuBLAS chooses kernels by the GPU, and most of them are machine code. `crates/compilers` leads its products here.
 //!
@@ -6,14 +6,18 @@
 //! - [`product`]: one product, and whether its arguments are right;
 //! - [`kernel`]: the PTX for its types;
 //! - [`triangle`]: systems of equations with a triangular matrix;
+//! - [`elements`]: sums and products element by element;
+//! - [`reduce`]: vectors that become one number;
 //! - [`launch`](mod@launch): the driver's functions, and the launch.
 //!
 //! Owns: the kernels. Must not know: cuBLAS' handles, or who calls.
 
+pub mod elements;
 pub mod kernel;
 pub mod kind;
 pub mod launch;
 pub mod product;
+pub mod reduce;
 pub mod triangle;
 
 /// `cublasStatus_t`.

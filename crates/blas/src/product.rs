@@ -31,7 +31,7 @@ pub struct Operand {
 
 impl Operand {
     /// A vector of `length` elements: one that is named by its last element begins where its first one is.
-    fn forward(self, length: i64, kind: Kind) -> Operand {
+    pub(crate) fn forward(self, length: i64, kind: Kind) -> Operand {
         let behind = length.saturating_sub(1).wrapping_mul(self.leading.min(0));
         let at = self.at.wrapping_sub_signed(behind.wrapping_mul(kind.size() as i64));
         Operand { at, ..self }
@@ -55,12 +55,23 @@ pub struct Product {
     pub operands: [Operand; 3],
     /// Alpha and beta.
     pub scalars: [*const c_void; 2],
-    /// These lie in device memory.
-    pub on_device: bool,
+    /// Which of these lie in device memory.
+    pub on_device: [bool; 2],
     /// Products.
     pub count: i64,
     /// Operands are arrays of pointers.
     pub arrays: bool,
+    /// The result is one half of a square.
+    pub half: Option<Half>,
+}
+
+/// Which elements of the result are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Half {
+    /// Above the diagonal and on it, else below.
+    pub is_upper: bool,
+    /// Imaginary parts on the diagonal are zero.
+    pub is_hermitian: bool,
 }
 
 /// How elements are multiplied under a `cublasComputeType_t`; none where cuBLAS has no such product, or this does not.
@@ -83,6 +94,13 @@ pub fn compute(factor: Kind, result: Kind, number: i32) -> Option<Compute> {
         _ => return None,
     };
     Some(Compute { work, scale: Kind { part: scale, complex: factor.complex } })
+}
+
+/// One, of a type of scalars that is a single, a double, or complex of them.
+pub(crate) fn one(scale: Kind) -> *const c_void {
+    static SINGLE: [f32; 2] = [1.0, 0.0];
+    static DOUBLE: [f64; 2] = [1.0, 0.0];
+    if scale.part == Part::F64 { DOUBLE.as_ptr().cast() } else { SINGLE.as_ptr().cast() }
 }
 
 impl Product {
@@ -144,11 +162,102 @@ impl Product {
             sizes: [1, long, sum],
             operands: [x.forward(sum, kind), a, y.forward(long, kind)],
             scalars,
-            on_device: false,
+            on_device: [false; 2],
+            half: None,
             // A matrix without elements leaves `y` as it is, also where beta is not 1.
             count: i64::from(rows > 0 && columns > 0),
             arrays: false,
         })
+    }
+
+    /// A matrix times itself turned, `c = alpha * op(a) * op(a)^T + beta * c` or the same with `^H`, of which one half is stored:
+    /// `fill` 0 the lower one, 1 the upper one. `c` is `n` by `n`, and a sum has `k` products.
+    ///
+    /// # Errors
+    /// `CUBLAS_STATUS_INVALID_VALUE` for arguments that the documentation of syrk() and herk() calls wrong.
+    pub fn of_square(
+        (kind, compute): (Kind, Compute),
+        is_hermitian: bool,
+        fill: i32,
+        operation: i32,
+        [n, k]: [i64; 2],
+        [a, c]: [Operand; 2],
+        scalars: [*const c_void; 2],
+    ) -> Result<Product, i32> {
+        // Of complex numbers the one takes N and T, the other N and C.
+        let known = match operation {
+            0 => true,
+            1 => !(is_hermitian && kind.complex),
+            2 => is_hermitian || !kind.complex,
+            _ => false,
+        };
+        if !known || !(0..=1).contains(&fill) {
+            return Err(status::INVALID_VALUE);
+        }
+        let turned = if is_hermitian { 2 } else { 1 };
+        let scale =
+            if is_hermitian { Kind { complex: false, ..compute.scale } } else { compute.scale };
+        let product = Product {
+            factor: kind,
+            result: kind,
+            compute: Compute { scale, ..compute },
+            operations: if operation == 0 { [0, turned] } else { [turned, 0] },
+            sizes: [n, n, k],
+            operands: [a, a, c],
+            scalars,
+            on_device: [false; 2],
+            count: 1,
+            arrays: false,
+            half: Some(Half { is_upper: fill == 1, is_hermitian }),
+        };
+        product.check().map(|()| product)
+    }
+
+    /// The product of two vectors that is added to a matrix, `a = alpha * x * y^T + a`, or `y^H` where that is conjugate.
+    ///
+    /// # Errors
+    /// `CUBLAS_STATUS_INVALID_VALUE` for arguments that the documentation of ger() calls wrong.
+    pub fn of_vectors(
+        (kind, compute): (Kind, Compute),
+        is_conjugate: bool,
+        [m, n]: [i64; 2],
+        [x, y, a]: [Operand; 3],
+        alpha: *const c_void,
+    ) -> Result<Product, i32> {
+        let wrong = m < 0 || n < 0 || a.leading < m.max(1) || x.leading == 0 || y.leading == 0;
+        if wrong || alpha.is_null() {
+            return Err(status::INVALID_VALUE);
+        }
+        Ok(Product {
+            factor: kind,
+            result: kind,
+            compute,
+            operations: [1, if is_conjugate { 3 } else { 0 }],
+            sizes: [m, n, 1],
+            operands: [x.forward(m, kind), y.forward(n, kind), a],
+            scalars: [alpha, one(compute.scale)],
+            on_device: [false; 2],
+            count: 1,
+            arrays: false,
+            half: None,
+        })
+    }
+
+    /// The same of a batch, by strides or by pointers.
+    ///
+    /// # Errors
+    /// `CUBLAS_STATUS_INVALID_VALUE` for a negative number, `CUBLAS_STATUS_NOT_SUPPORTED` for vectors by pointers that are named by their last
+    /// elements.
+    pub fn many(self, count: i64, arrays: bool) -> Result<Product, i32> {
+        let [x, _, y] = self.operands;
+        if count < 0 {
+            return Err(status::INVALID_VALUE);
+        }
+        if arrays && (x.leading < 0 || y.leading < 0) {
+            return Err(status::NOT_SUPPORTED);
+        }
+        // Without elements there is no product in a batch.
+        Ok(Product { count: self.count.min(1) * count, arrays, ..self })
     }
 
     /// There is nothing to compute.
@@ -173,7 +282,7 @@ impl Product {
         let turned = |operation: i32| matches!(operation, 1 | 2);
         let [mut a, mut b] = [matrix(a, turned(op_a), size), matrix(b, turned(op_b), size)];
         let mut c = matrix(c, false, result);
-        let (mut m, mut n) = (m as u64, n as u64);
+        let (mut m, mut n, mut is_turned) = (m as u64, n as u64, false);
         let mut conjugate = u32::from(op_a >= 2) | u32::from(op_b >= 2) << 1;
         // Threads are rows. Where there are few, or where columns lie better, the result is computed turned.
         if (m < 32 && n > m) || (n >= 32 && a.first != size && b.second == size) {
@@ -182,6 +291,7 @@ impl Product {
             (a, b, c) = (turn(b), turn(a), turn(c));
             std::mem::swap(&mut m, &mut n);
             conjugate = conjugate >> 1 | (conjugate & 1) << 1;
+            is_turned = true;
         }
         let columns = match n {
             1 => 1,
@@ -197,7 +307,12 @@ impl Product {
         let tiles = row_tiles.checked_mul(n.div_ceil(u64::from(columns)))?;
         let tiles = u32::try_from(tiles).ok().filter(|tiles| *tiles <= i32::MAX as u32)?;
         let Compute { work, scale } = self.compute;
-        let form = Form { factor: self.factor, result: self.result, scale, work, columns };
+        let (factor, result, half) = (self.factor, self.result, self.half.is_some());
+        let form = Form { factor, result, scale, work, columns, half };
+        let half = |half: Half| {
+            let side = if half.is_upper == is_turned { 1 } else { 2 };
+            side | u32::from(half.is_hermitian) << 2
+        };
         let parameter = Parameter {
             a,
             b,
@@ -209,6 +324,7 @@ impl Product {
             arrays: u32::from(self.arrays),
             conjugate,
             row_tiles: row_tiles as u32,
+            half: self.half.map_or(0, half),
             ..Parameter::default()
         };
         Some((form, parameter, tiles, threads as u32))
@@ -233,9 +349,10 @@ mod tests {
             sizes,
             operands: [operand(0x1000, 900), operand(0x2000, 900), operand(0x3000, 900)],
             scalars: [one, one],
-            on_device: false,
+            on_device: [false; 2],
             count: 1,
             arrays: false,
+            half: None,
         }
     }
 
@@ -292,6 +409,49 @@ mod tests {
         assert_eq!((parameter.b.at, parameter.b.first), (0x2000 + 4 * 2 * 4, -8));
         assert_eq!((parameter.c.at, parameter.c.first), (0x3000, 12));
         assert_eq!(vector(2, 1, 1).unwrap().operations, [0, 3]);
+    }
+
+    #[test]
+    fn halves_and_products_of_vectors_are_products() {
+        let one = std::ptr::from_ref(&1.0f32).cast();
+        let operand = |at, leading| Operand { at, leading, batch: 0 };
+        let square = |kind, hermitian, fill, operation| {
+            let compute = compute(kind, kind, 68).unwrap();
+            let operands = [operand(0x1000, 40), operand(0x2000, 40)];
+            Product::of_square(
+                (kind, compute),
+                hermitian,
+                fill,
+                operation,
+                [40, 9],
+                operands,
+                [one, one],
+            )
+        };
+        let lower = square(C, true, 0, 0).unwrap();
+        assert_eq!((lower.operations, lower.compute.scale), ([0, 2], S));
+        assert_eq!(lower.plan().unwrap().1.half, 1 | 4);
+        // Where the result is computed turned, its halves change places.
+        let turned = square(S, false, 0, 1).unwrap();
+        let (form, parameter, ..) = turned.plan().unwrap();
+        assert!(form.half);
+        assert_eq!(parameter.half, if parameter.c.first == 4 { 1 } else { 2 });
+        for (kind, hermitian, fill, operation) in
+            [(C, true, 0, 1), (C, false, 0, 2), (S, false, 2, 0), (S, false, 0, 3)]
+        {
+            let wrong = square(kind, hermitian, fill, operation);
+            assert_eq!(wrong.unwrap_err(), status::INVALID_VALUE);
+        }
+        let outer = |x, leading| {
+            let compute = compute(S, S, 68).unwrap();
+            let operands = [operand(0x1000, x), operand(0x2000, 1), operand(0x3000, leading)];
+            Product::of_vectors((S, compute), false, [40, 3], operands, one)
+        };
+        let (_, parameter, ..) = outer(-2, 40).unwrap().plan().unwrap();
+        assert_eq!((parameter.a.at, parameter.a.first), (0x1000 + 39 * 8, -8));
+        assert_eq!((parameter.k, parameter.b.second), (1, 4));
+        assert_eq!(outer(0, 40).unwrap_err(), status::INVALID_VALUE);
+        assert_eq!(outer(1, 39).unwrap_err(), status::INVALID_VALUE);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 use std::mem::offset_of;
 
 use crate::kind::{Kind, Part};
-use crate::product::Operand;
+use crate::product::{Operand, one};
 use crate::status;
 
 /// The call: `side`, `fill`, `operation` and `diagonal` are cuBLAS' numbers.
@@ -23,7 +23,7 @@ pub struct Triangle {
     pub side: i32,
     /// 0: its lower half is read, 1: its upper one.
     pub fill: i32,
-    /// As of a product.
+    /// As of a product; 3 is conjugate and not turned, which only [`Triangle::of_vector`] makes.
     pub operation: i32,
     /// 1: its diagonal is one, and is not read.
     pub diagonal: i32,
@@ -35,6 +35,8 @@ pub struct Triangle {
     pub alpha: *const c_void,
     /// It lies in device memory.
     pub on_device: bool,
+    /// [`Triangle::of_vector`] made it, and looked at the arguments.
+    pub is_vector: bool,
 }
 
 /// The kernel's parameter. Strides are bytes.
@@ -58,12 +60,52 @@ pub struct Parameter {
 }
 
 impl Triangle {
+    /// The system `op(t) * x = b` of one vector, in the place of `x`, whose increment is `leading`.
+    ///
+    /// # Errors
+    /// `CUBLAS_STATUS_INVALID_VALUE`, as documented.
+    pub fn of_vector(
+        kind: Kind,
+        [fill, operation, diagonal]: [i32; 3],
+        length: i64,
+        [t, x]: [Operand; 2],
+    ) -> Result<Triangle, i32> {
+        let words = [fill, diagonal].iter().all(|word| (0..=1).contains(word));
+        let narrow = length < 0 || t.leading < length.max(1) || x.leading == 0;
+        if !words || narrow || !(0..=2).contains(&operation) {
+            return Err(status::INVALID_VALUE);
+        }
+        // The vector is a row, so the triangle stands on the right, turned once more.
+        let operation = match operation {
+            0 => 1,
+            1 => 0,
+            _ => 3,
+        };
+        let operands = [t, x.forward(length, kind)];
+        let (sizes, alpha) = ([1, length], one(kind));
+        Ok(Triangle {
+            kind,
+            side: 1,
+            fill,
+            operation,
+            diagonal,
+            sizes,
+            operands,
+            alpha,
+            on_device: false,
+            is_vector: true,
+        })
+    }
+
     /// The parameter without alpha; none where there is nothing to compute.
     ///
     /// # Errors
     /// `CUBLAS_STATUS_INVALID_VALUE`, as documented.
     pub fn plan(&self) -> Result<Option<Parameter>, i32> {
         let ([m, n], [t, b]) = (self.sizes, self.operands);
+        if self.is_vector {
+            return Ok((n > 0).then(|| self.place()));
+        }
         let rows = if self.side == 0 { m } else { n };
         let words = [self.side, self.fill, self.diagonal].iter().all(|word| (0..=1).contains(word));
         let wide = t.leading >= rows.max(1) && b.leading >= m.max(1);
@@ -76,16 +118,20 @@ impl Triangle {
         {
             return Err(status::INVALID_VALUE);
         }
-        if m == 0 || n == 0 {
-            return Ok(None);
-        }
+        Ok((m > 0 && n > 0).then(|| self.place()))
+    }
+
+    /// Where everything is.
+    fn place(&self) -> Parameter {
+        let ([m, n], [t, b]) = (self.sizes, self.operands);
+        let rows = if self.side == 0 { m } else { n };
         let size = self.kind.size() as i64;
         let [far_t, far_b] = [t.leading, b.leading].map(|leading| leading.wrapping_mul(size));
         let (mut t, mut b) = ([t.at as i64, size, far_t], [b.at as i64, size, far_b]);
         let turn = |[at, row, column]: [i64; 3]| [at, column, row];
         // Each turn makes the other half of a triangle of it.
         let mut is_upper = self.fill == 1;
-        if self.operation != 0 {
+        if matches!(self.operation, 1 | 2) {
             (t, is_upper) = (turn(t), !is_upper);
         }
         if self.side == 1 {
@@ -98,14 +144,14 @@ impl Triangle {
             let [at, row, column] = b;
             b = [at.wrapping_add((rows - 1).wrapping_mul(row)), row.wrapping_neg(), column];
         }
-        Ok(Some(Parameter {
+        Parameter {
             t,
             b,
             rows: rows as u64,
             sides: if self.side == 0 { n } else { m } as u64,
-            flags: u32::from(self.operation == 2) | u32::from(self.diagonal == 1) << 1,
+            flags: u32::from(self.operation >= 2) | u32::from(self.diagonal == 1) << 1,
             ..Parameter::default()
-        }))
+        }
     }
 
     /// The kernel's name.
@@ -247,6 +293,7 @@ mod tests {
             operands: [operand(0x1000, 10), operand(0x8000, 20)],
             alpha: std::ptr::from_ref(&ONE).cast(),
             on_device: false,
+            is_vector: false,
         }
     }
 
@@ -272,6 +319,23 @@ mod tests {
         let right = plan(1, 1, 0);
         assert_eq!((right.t, right.b), ([0x1000, 80, 8], [0x8000, 160, 8]));
         assert_eq!((right.rows, right.sides), (3, 4));
+    }
+
+    #[test]
+    fn a_vector_is_a_row() {
+        let operand = |at, leading| Operand { at, leading, batch: 0 };
+        let vector = |fill, operation, step| {
+            let operands = [operand(0x1000, 10), operand(0x8000, step)];
+            Triangle::of_vector(Z, [fill, operation, 0], 4, operands)
+        };
+        let lower = vector(0, 0, -2).unwrap().plan().unwrap().unwrap();
+        assert_eq!((lower.t, lower.b), ([0x1000, 16, 160], [0x8000 + 3 * 32, -32, 16]));
+        assert_eq!((lower.rows, lower.sides, lower.flags), (4, 1, 0));
+        let upper = vector(1, 2, 1).unwrap().plan().unwrap().unwrap();
+        assert_eq!((upper.t, upper.flags), ([0x1000, 160, 16], 1));
+        for (fill, operation, step) in [(2, 0, 1), (0, 3, 1), (0, 0, 0)] {
+            assert_eq!(vector(fill, operation, step).unwrap_err(), status::INVALID_VALUE);
+        }
     }
 
     #[test]

@@ -106,9 +106,11 @@ fn products_of_cublas_are_kernels_of_ours() {
                  bytes: 0, 407 of 407\n\
                  rows too short: 7\n\
                  no handle: 1\n\
-                 other types: 15\n";
+                 other types: 15\n\
+                 made: 0 0; dot 0 1; amin 0 4; nrm2 0 1; syrk 0 9; geam 0 -3 0 -3 0; trsv 0 -0.75 2.25; destroyed: 0 1\n";
     assert_eq!(out, right);
     assert!(said.contains("cublasGemmEx of libcublas"), "{said}");
+    assert!(said.contains("libcublas finds no driver"), "{said}");
 
     // A trace shows them as launches.
     let cushim = env!("CARGO_BIN_EXE_cushim");

@@ -1,59 +1,20 @@
-//! cuBLAS: products of matrices are kernels of ours.
+//! Products of matrices.
 //!
-//! The handle stays NVIDIA's, and so do its stream and its pointer mode, which are asked for at each call. A product of
-//! types that ours do not have goes to NVIDIA's function; where that has no kernel for the CPU, it is said. Workspaces,
-//! algorithms and math modes are of no concern: sums are singles, doubles or integers. Source: cublas_api.h.
+//! A product of types that ours do not have goes to NVIDIA's function; where that has no kernel for the CPU, it is said.
+//! Workspaces, algorithms and math modes are of no concern: sums are singles, doubles or integers.
 //!
-//! Owns: the functions and their arguments. Must not know: how products are computed (`crates/blas`).
+//! Owns: the functions and their arguments. Must not know: how products are computed.
 
-use std::collections::HashSet;
-use std::ffi::c_void;
-use std::io::Write as _;
-use std::sync::{Mutex, PoisonError};
-
-use cushim_blas::kind::{C, D, H, Kind, S, Z};
-use cushim_blas::launch::{enqueue, launch, solve};
-use cushim_blas::product::{Compute, Operand, Product, compute};
+use cushim_blas::kind::{C, D, H, S, Z};
+use cushim_blas::launch::launch;
+use cushim_blas::product::{Operand, Product};
 use cushim_blas::status;
-use cushim_blas::triangle::Triangle;
 
-use super::real::{call, of};
-
-type Handle = usize;
-type Scalar = *const c_void;
-/// The address of a matrix, or of an array of addresses, in device memory.
-type At = u64;
-
-/// `CUBLAS_COMPUTE_…` of the functions whose names say a type.
-const COMPUTE_16F: i32 = 64;
-const COMPUTE_32F: i32 = 68;
-const COMPUTE_64F: i32 = 70;
-
-/// What a function's name says, or its arguments.
-#[derive(Clone, Copy)]
-struct Types {
-    /// Of both factors; none where they differ, or are none of ours.
-    factor: Option<Kind>,
-    result: Option<Kind>,
-    compute: i32,
-}
-
-impl Types {
-    /// All of one type.
-    const fn all(kind: Kind, compute: i32) -> Types {
-        Types { factor: Some(kind), result: Some(kind), compute }
-    }
-
-    /// As `cudaDataType_t` says them.
-    fn of(a: i32, b: i32, c: i32, compute: i32) -> Types {
-        Types { factor: Kind::of(a).filter(|_| a == b), result: Kind::of(c), compute }
-    }
-
-    fn complete(self) -> Option<(Kind, Kind, Compute)> {
-        let (factor, result) = (self.factor?, self.result?);
-        Some((factor, result, compute(factor, result, self.compute)?))
-    }
-}
+use super::handle::{self, Handle};
+use super::shared::{
+    At, COMPUTE_16F, COMPUTE_32F, COMPUTE_64F, Scalar, Types, operand, say, state,
+};
+use crate::real::call;
 
 /// The arguments that all functions share.
 struct Call {
@@ -74,12 +35,12 @@ struct Call {
 unsafe fn run<const K: usize>(handle: Handle, call: &Call, theirs: impl FnOnce() -> i32) -> i32 {
     let Some((factor, result, compute)) = call.types.complete() else {
         let status = theirs();
-        if [status::EXECUTION_FAILED, status::INTERNAL_ERROR, status::NOT_SUPPORTED]
-            .contains(&status)
-        {
+        let failures = [status::EXECUTION_FAILED, status::INTERNAL_ERROR, status::NOT_SUPPORTED];
+        let is_ours = handle::is_ours(handle);
+        if is_ours || failures.contains(&status) {
             say(call.name);
         }
-        return status;
+        return if is_ours { status::NOT_SUPPORTED } else { status };
     };
     // SAFETY: the caller's handle.
     let (stream, on_device) = match unsafe { state::<K>(handle) } {
@@ -94,64 +55,13 @@ unsafe fn run<const K: usize>(handle: Handle, call: &Call, theirs: impl FnOnce()
         sizes: call.sizes,
         operands: call.operands,
         scalars: call.scalars,
-        on_device,
+        on_device: [on_device; 2],
         count: call.count,
         arrays: call.arrays,
+        half: None,
     };
     // SAFETY: the program's scalars, which lie where the handle's mode says.
     unsafe { launch(&product, stream) }
-}
-
-/// The handle's stream, and whether scalars lie in device memory.
-///
-/// # Safety
-/// The handle is one of cuBLAS', or none.
-unsafe fn state<const K: usize>(handle: Handle) -> Result<(usize, bool), i32> {
-    let (mut stream, mut mode) = (0usize, 0i32);
-    // SAFETY: our own variables; a handle that is none is refused by NVIDIA's function.
-    let status = unsafe { get_stream::<K>(handle, &mut stream) };
-    if status != status::SUCCESS {
-        return Err(status);
-    }
-    // SAFETY: as above.
-    let status = unsafe { get_pointer_mode::<K>(handle, &mut mode) };
-    if status != status::SUCCESS {
-        return Err(status);
-    }
-    Ok((stream, mode == 1))
-}
-
-/// Says once of each function that a call of it did not run.
-fn say(name: &'static str) {
-    static SAID: Mutex<Option<HashSet<&'static str>>> = Mutex::new(None);
-    let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
-    if said.get_or_insert_default().insert(name) {
-        // Where nobody reads it, nothing is to be done.
-        let _ = writeln!(
-            std::io::stderr(),
-            "cushim: {name} of libcublas: a product of these types does not run on the CPU"
-        );
-    }
-}
-
-/// `cublasGetStream_v2`.
-pub unsafe extern "C" fn get_stream<const K: usize>(handle: Handle, stream: *mut usize) -> i32 {
-    call!(K, GET_STREAM: fn(Handle, *mut usize), status::NOT_INITIALIZED, handle, stream)
-}
-
-/// `cublasGetPointerMode_v2`.
-pub unsafe extern "C" fn get_pointer_mode<const K: usize>(handle: Handle, mode: *mut i32) -> i32 {
-    call!(K, GET_POINTER_MODE: fn(Handle, *mut i32), status::NOT_INITIALIZED, handle, mode)
-}
-
-/// Makes an operand of an address, a leading dimension, and a stride or none.
-macro_rules! operand {
-    ($at:ident, $leading:ident) => {
-        Operand { at: $at, leading: i64::from($leading), batch: 0 }
-    };
-    ($at:ident, $leading:ident, $batch:ident) => {
-        Operand { at: $at, leading: i64::from($leading), batch: $batch }
-    };
 }
 
 /// A function: its name in cuBLAS, ours, its row, the types, and its arguments in order. Behind `;` what the call's parts
@@ -178,64 +88,6 @@ macro_rules! function {
             unsafe { run::<K>(handle, &call, theirs) }
         }
     };
-}
-
-/// A matrix times a vector.
-macro_rules! vector {
-    ($($name:literal $function:ident $row:ident $int:ty, $types:expr;)+) => {$(
-        #[doc = concat!("`", $name, "`.")]
-        #[allow(clippy::too_many_arguments)]
-        pub unsafe extern "C" fn $function<const K: usize>(
-            handle: Handle, operation: i32, m: $int, n: $int, alpha: Scalar, a: At, lda: $int, x: At, incx: $int,
-            beta: Scalar, y: At, incy: $int,
-        ) -> i32 {
-            let Some((kind, _, compute)) = $types.complete() else { return status::NOT_SUPPORTED };
-            if of(K, super::rows::$row).is_none() {
-                return status::NOT_INITIALIZED;
-            }
-            let operands = [operand!(a, lda), operand!(x, incx), operand!(y, incy)];
-            let sizes = [i64::from(m), i64::from(n)];
-            // SAFETY: the program's handle.
-            match unsafe { state::<K>(handle) } {
-                Err(status) => status,
-                Ok((stream, on_device)) => {
-                    match Product::of_vector(kind, compute, operation, sizes, operands, [alpha, beta]) {
-                        // SAFETY: the program's scalars, which lie where the handle's mode says.
-                        Ok(product) => unsafe { enqueue(&Product { on_device, ..product }, stream) },
-                        Err(status) => status,
-                    }
-                }
-            }
-        }
-    )+};
-}
-
-/// Systems of equations with a triangular matrix.
-macro_rules! triangle {
-    ($($name:literal $function:ident $row:ident $int:ty, $kind:expr;)+) => {$(
-        #[doc = concat!("`", $name, "`.")]
-        #[allow(clippy::too_many_arguments)]
-        pub unsafe extern "C" fn $function<const K: usize>(
-            handle: Handle, side: i32, fill: i32, operation: i32, diagonal: i32, m: $int, n: $int, alpha: Scalar,
-            a: At, lda: $int, b: At, ldb: $int,
-        ) -> i32 {
-            if of(K, super::rows::$row).is_none() {
-                return status::NOT_INITIALIZED;
-            }
-            // SAFETY: the program's handle.
-            match unsafe { state::<K>(handle) } {
-                Err(status) => status,
-                Ok((stream, on_device)) => {
-                    let sizes = [i64::from(m), i64::from(n)];
-                    let operands = [operand!(a, lda), operand!(b, ldb)];
-                    let triangle =
-                        Triangle { kind: $kind, side, fill, operation, diagonal, sizes, operands, alpha, on_device };
-                    // SAFETY: the program's alpha, which lies where the handle's mode says.
-                    unsafe { solve(&triangle, stream) }
-                }
-            }
-        }
-    )+};
 }
 
 /// Functions of one product whose names say the types.
@@ -396,26 +248,4 @@ typed_ex! {
     "cublasCgemmEx" cgemm_ex CGEMM_EX i32;
     "cublasSgemmEx_64" sgemm_ex_64 SGEMM_EX_64 i64;
     "cublasCgemmEx_64" cgemm_ex_64 CGEMM_EX_64 i64;
-}
-
-vector! {
-    "cublasSgemv_v2" sgemv SGEMV i32, Types::all(S, COMPUTE_32F);
-    "cublasDgemv_v2" dgemv DGEMV i32, Types::all(D, COMPUTE_64F);
-    "cublasCgemv_v2" cgemv CGEMV i32, Types::all(C, COMPUTE_32F);
-    "cublasZgemv_v2" zgemv ZGEMV i32, Types::all(Z, COMPUTE_64F);
-    "cublasSgemv_v2_64" sgemv_64 SGEMV_64 i64, Types::all(S, COMPUTE_32F);
-    "cublasDgemv_v2_64" dgemv_64 DGEMV_64 i64, Types::all(D, COMPUTE_64F);
-    "cublasCgemv_v2_64" cgemv_64 CGEMV_64 i64, Types::all(C, COMPUTE_32F);
-    "cublasZgemv_v2_64" zgemv_64 ZGEMV_64 i64, Types::all(Z, COMPUTE_64F);
-}
-
-triangle! {
-    "cublasStrsm_v2" strsm STRSM i32, S;
-    "cublasDtrsm_v2" dtrsm DTRSM i32, D;
-    "cublasCtrsm_v2" ctrsm CTRSM i32, C;
-    "cublasZtrsm_v2" ztrsm ZTRSM i32, Z;
-    "cublasStrsm_v2_64" strsm_64 STRSM_64 i64, S;
-    "cublasDtrsm_v2_64" dtrsm_64 DTRSM_64 i64, D;
-    "cublasCtrsm_v2_64" ctrsm_64 CTRSM_64 i64, C;
-    "cublasZtrsm_v2_64" ztrsm_64 ZTRSM_64 i64, Z;
 }
