@@ -92,6 +92,13 @@ fn shared_marks(exec: &Exec<'_>, watch: Option<&mut Box<dyn BlockWatch>>) -> (u6
     }
 }
 
+/// The most results that an instruction gives by a helper. Atomics on vectors use the second for what they have read; registers
+/// that come back from stacks go another way.
+fn results(exec: &Exec<'_>) -> usize {
+    let sites = exec.variant.sites.iter().map(|site| site.results.len());
+    sites.max().unwrap_or(0).clamp(2, SLOTS)
+}
+
 /// What each parameter points into, for code that asks: as whoever looks on says, and anything where nobody does.
 fn bounds(exec: &Exec<'_>) -> Vec<[u64; 2]> {
     let Some(watch) = exec.host.watch() else { return Vec::new() };
@@ -236,12 +243,8 @@ impl<'e> BlockSlot<'e> {
         let looks_on = exec.host.watch();
         let mut watch = looks_on.map(|watch| Box::new(watch.blocks()));
         let (shared_marks, unmarked) = shared_marks(exec, watch.as_deref_mut());
-        let bounds = bounds(exec);
-        let watched =
-            watch.as_mut().map_or(std::ptr::null_mut(), |watch| std::ptr::from_mut(&mut **watch));
-        let sites = exec.variant.lowered.function.code.iter().map(|inst| inst.dst.len());
-        // Atomics on vectors use the second for what they have read. Registers that come back from stacks go another way.
-        let results = sites.max().unwrap_or(0).clamp(2, SLOTS);
+        let watched = watch.as_deref_mut().map_or(std::ptr::null_mut(), std::ptr::from_mut);
+        let (bounds, results) = (bounds(exec), results(exec));
         let more = crate::warp::more_slots(&exec.variant.lowered.function);
         let mut warps = Vec::with_capacity(n);
         for w in 0..n as u32 {

@@ -46,6 +46,11 @@ enum Key {
     Range(usize, usize),
 }
 
+/// Counters of work, by name.
+type Counted<'a> = &'a [(&'a str, u64)];
+/// Tracks of counters, and what they show while the work runs.
+type Levels<'a> = &'a [(u64, u64)];
+
 /// The end of a flow at this link.
 pub fn flow(source: usize, link: u64) -> u64 {
     1 << 63 | apart::number(source, link)
@@ -141,7 +146,7 @@ impl<W: Write> Perfetto<W> {
         (class, name): (u32, u32),
         flow: Option<u64>,
         notes: &[(&str, String)],
-        (counted, levels): (&[(&str, u64)], &[(u64, u64)]),
+        (counted, levels): (Counted<'_>, Levels<'_>),
     ) -> io::Result<()> {
         let numbers: Vec<(u32, &str)> =
             notes.iter().map(|(name, text)| (self.annotator.texts.number(name), &**text)).collect();
