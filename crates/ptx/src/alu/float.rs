@@ -1,8 +1,9 @@
 //! Floating point: single, double, half, bfloat16.
 //!
-//! To nearest, singles and doubles use the host's arithmetic (which is IEEE);
-//! everything else is computed exactly by [`crate::soft`] and rounded once.
+//! To nearest, singles and doubles use the host's arithmetic (which is IEEE), sums and products of the
+//! narrower types its doubles ([`half`]); everything else is computed exactly by [`crate::soft`] and rounded once.
 
+use super::half;
 use super::sfu::{self, form};
 use crate::sem::{Clamp, Extreme, Float, FloatOp, Precision};
 use crate::soft::{self, Format, Round};
@@ -213,6 +214,12 @@ fn number(i: Float, mut a: [u64; 3]) -> u64 {
 /// What the host does not round as asked.
 fn exact(i: Float, f: Format, a: [u64; 3]) -> u64 {
     let (ty, r, sign) = (i.ty, i.round, f.sign());
+    if r == Round::Nearest
+        && matches!(f, Format::F16 | Format::BF16)
+        && let Some(bits) = half::nearest(i.op, f, a)
+    {
+        return bits;
+    }
     match i.op {
         FloatOp::Add => fused(ty, a[0], one(f), a[1], r),
         FloatOp::Sub => fused(ty, a[0], one(f), a[1] ^ sign, r),

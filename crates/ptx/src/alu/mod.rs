@@ -9,6 +9,7 @@ mod compare;
 mod convert;
 mod float;
 pub mod fused;
+mod half;
 mod int;
 mod out;
 pub mod sfu;
