@@ -40,23 +40,31 @@ END: ret; }
   st.global.u32 [p], v; ret; }";
 
 /// Half of a range is mapped.
-struct Half(u64, u64);
+struct Half(Arena);
 
 impl Memory for Half {
-    fn load(&self, _: u64, _: &mut [u8]) -> Result<(), BadAddress> {
-        Err(BadAddress)
+    fn load(&self, address: u64, bytes: &mut [u8]) -> Result<(), BadAddress> {
+        let holds = self.holds(address, bytes.len() as u64);
+        if holds { self.0.load(address, bytes) } else { Err(BadAddress) }
     }
-    fn store(&self, _: u64, _: &[u8]) -> Result<(), BadAddress> {
-        Err(BadAddress)
+    fn store(&self, address: u64, bytes: &[u8]) -> Result<(), BadAddress> {
+        let holds = self.holds(address, bytes.len() as u64);
+        if holds { self.0.store(address, bytes) } else { Err(BadAddress) }
     }
-    fn update(&self, _: u64, _: u32, _: &mut dyn FnMut(u64) -> u64) -> Result<u64, BadAddress> {
-        Err(BadAddress)
+    fn update(
+        &self,
+        address: u64,
+        bytes: u32,
+        new: &mut dyn FnMut(u64) -> u64,
+    ) -> Result<u64, BadAddress> {
+        let holds = self.holds(address, bytes.into());
+        if holds { self.0.update(address, bytes, new) } else { Err(BadAddress) }
     }
 }
 
 impl Mapped for Half {
     fn holds(&self, address: u64, bytes: u64) -> bool {
-        address >= self.0 && address + bytes <= self.0 + self.1 / 2
+        address >= self.0.base() && address + bytes <= self.0.base() + self.0.size() / 2
     }
 }
 
@@ -107,7 +115,7 @@ fn run(name: &str, at: i64, n: u64) -> Result<(), Fault> {
     };
     let given = std::cell::Cell::new(false);
     let next = |_| if given.replace(true) { 0..0 } else { 0..1 };
-    let done = code.run_blocks(&launch, &arena, &Half(base, size), &Quiet, &next);
+    let done = code.run_blocks(&launch, &arena, &Half(arena), &Quiet, &next);
     if let Err(fault) = &done
         && let Cause::Address { address, .. } = *fault.cause
     {

@@ -85,8 +85,12 @@ fn library() -> Option<PathBuf> {
     all.iter().find_map(inside)
 }
 
-/// A test again, in a process that uses the library; nothing where there is none.
+/// A test again, in a process that uses the library, and waits for it at the first launch; nothing where there is none.
 fn with_llvm(test: &str) -> bool {
+    again(test, "1")
+}
+
+fn again(test: &str, waits: &str) -> bool {
     if std::env::var_os("CUSHIM_LLVM_WAIT").is_some() {
         return true;
     }
@@ -102,7 +106,7 @@ fn with_llvm(test: &str) -> bool {
     let done = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", test])
         .env("CUSHIM_LLVM", library)
-        .env("CUSHIM_LLVM_WAIT", "1")
+        .env("CUSHIM_LLVM_WAIT", waits)
         .output()
         .unwrap();
     let text = String::from_utf8_lossy(&done.stdout);
@@ -159,6 +163,54 @@ fn places_that_are_not_there_are_the_same_faults() {
     assert!(d.launch("halves", 1, 64, &[from + 2, from]).is_err());
 }
 
+fn launch<'a>(
+    d: &'a Device,
+    kernel: u32,
+    grid: u32,
+    threads: u32,
+    params: &'a [u8],
+) -> KernelLaunch<'a> {
+    KernelLaunch {
+        module: &d.module,
+        kernel,
+        globals: &[],
+        grid: [grid, 1, 1],
+        block: [threads, 1, 1],
+        dynamic_shared: 0,
+        params,
+        cluster: [1; 3],
+        explicit_cluster: false,
+        cooperative: false,
+        workspace: 0,
+        local_limit: 1 << 16,
+    }
+}
+
+#[test]
+fn what_runs_for_long_is_compiled_meanwhile() {
+    if !again("what_runs_for_long_is_compiled_meanwhile", "0") {
+        return;
+    }
+    let (d, args) = device();
+    let number = d.find("sums");
+    let kernel = d.kernel(number).unwrap();
+    let params = d.module.functions[number as usize].packed(&args);
+    let many = launch(&d, number, 1024, 128, &params);
+    let mut rounds = 0;
+    while kernel.by_llvm([128, 1, 1]).is_none() {
+        kernel.run(&many, &d.arena, &d, 1).unwrap();
+        rounds += 1;
+        assert!(rounds < 1_000_000, "nobody compiles it");
+    }
+    assert!(rounds > 1, "it was compiled before it had run");
+    assert_eq!(kernel.by_llvm([128, 1, 1]), Some(Ok(())));
+    // By turns, and by the one that is chosen then.
+    for _ in 0..50 {
+        kernel.run(&many, &d.arena, &d, 1).unwrap();
+    }
+    d.launch("sums", 3, 128, &args).unwrap();
+}
+
 #[test]
 fn an_endless_loop_is_ended() {
     if !with_llvm("an_endless_loop_is_ended") {
@@ -170,20 +222,8 @@ fn an_endless_loop_is_ended() {
     // Whole warps, and one that is not.
     for threads in [64, 5] {
         assert_eq!(kernel.by_llvm([threads, 1, 1]), Some(Ok(())));
-        let launch = KernelLaunch {
-            module: &d.module,
-            kernel: number,
-            globals: &[],
-            grid: [1, 1, 1],
-            block: [threads, 1, 1],
-            dynamic_shared: 0,
-            params: &d.module.functions[number as usize].packed(&args),
-            cluster: [1; 3],
-            explicit_cluster: false,
-            cooperative: false,
-            workspace: 0,
-            local_limit: 1 << 16,
-        };
+        let params = d.module.functions[number as usize].packed(&args);
+        let launch = launch(&d, number, 1, threads, &params);
         let done = kernel.run(&launch, &d.arena, &Ends::default(), 1);
         assert!(done.as_ref().is_err_and(|f| *f.cause == Cause::Interrupted), "{done:?}");
     }

@@ -32,7 +32,7 @@ use std::collections::BTreeSet;
 /// The most instructions of a kernel of which a text is made.
 const MOST: usize = 2000;
 /// The most lines of a text: LLVM takes about a quarter of a millisecond for each, as each is of 32 lanes.
-const MOST_LINES: usize = 20_000;
+const MOST_LINES: usize = 10_000;
 
 /// Compiles a kernel for blocks of a layout.
 ///
