@@ -10,7 +10,7 @@ use super::launch::Exec;
 use super::stack::Stack;
 use super::tier::Variant;
 use super::trap;
-use super::trial::Turn;
+use super::turn::Turn;
 use cushim_ptx::exec::schedule::{self, Engine};
 use cushim_ptx::exec::{Cause, Fault, Host, KernelLaunch, shared_layout, shared_size};
 use std::cell::Cell;

@@ -3,57 +3,12 @@
 //! Owns which blocks run by it, and what a fault in it says. Must not know how it is made ([`crate::llvm`]).
 
 use super::block::{BlockSlot, Outcome};
+use super::by_llvm::Native;
 use super::launch::Exec;
-use super::stack::Stack;
 use super::trap;
-use crate::code::Code;
-use crate::llvm;
-use crate::simt::plan::Layout;
-use crate::source::Source;
 use crate::warp::{DONE, NOWHERE, SIGNAL, Site};
 use cushim_ptx::exec::{Cause, Fault};
-use cushim_ptx::ir::Function;
 use std::cell::Cell;
-use std::sync::OnceLock;
-use std::time::Duration;
-
-/// The variable that makes a kernel's first launch wait for LLVM's code, for tests.
-const WAIT: &str = "CUSHIM_LLVM_WAIT";
-
-/// Whether launches wait for its code.
-pub(super) fn waits() -> bool {
-    static WAITS: OnceLock<bool> = OnceLock::new();
-    *WAITS.get_or_init(|| std::env::var_os(WAIT).is_some_and(|v| v == "1"))
-}
-
-/// How long LLVM will take for a function, roughly: by its instructions.
-pub(super) fn estimate(f: &Function) -> Duration {
-    EACH.saturating_mul(f.code.len() as u32)
-}
-
-/// What LLVM takes for an instruction of PTX.
-const EACH: Duration = Duration::from_millis(10);
-
-/// Code for one layout of blocks, and the places that call helpers.
-pub(crate) struct Native {
-    code: Code,
-    sites: Vec<Site>,
-}
-
-impl Native {
-    /// Has LLVM make it; `stack`: bytes of the stack that there are.
-    pub(super) fn new(source: &Source, layout: Layout, stack: u32) -> Result<Native, String> {
-        if !source.checked.is_none() {
-            return Err("code that shows what it does".into());
-        }
-        let made = llvm::compile(&source.module, &source.lowered, layout)?;
-        if !Stack::takes(stack, made.stack) {
-            return Err(format!("{} bytes of the stack", made.stack));
-        }
-        let code = Code::new(&made.bytes).map_err(|e| e.to_string())?;
-        Ok(Native { code, sites: made.sites })
-    }
-}
 
 impl BlockSlot<'_> {
     /// LLVM's code, where this block may run by it and is to: nobody looks on, and it waits for no other block.

@@ -10,7 +10,7 @@
 //! of making it the interpreter does what code does in milliseconds, and a kernel of few long blocks would end later
 //! than one that waited. What is beyond the limits of `emit/limits.rs` is interpreted from the start.
 
-use super::native::{self, Native};
+use super::by_llvm::{self, Native};
 use super::stack::Stack;
 use super::trial::Trial;
 use crate::cache::{Kept, Place};
@@ -116,7 +116,7 @@ impl Source {
         }
         let Output { sites, regions, frame_size, stack, origins, steps, .. } = output;
         let first = Machine { code: machine, origins, stack };
-        let limits = [took, native::estimate(&self.lowered.function)];
+        let limits = [took, by_llvm::estimate(&self.lowered.function)];
         let limits = limits.map(|took| LEAST.max(took.saturating_mul(TIMES)).as_nanos() as u64);
         let good = quality == Quality::Best;
         let asked = [good, !crate::llvm::is_asked_for()].map(AtomicBool::new);
@@ -141,7 +141,7 @@ impl Source {
             asked,
             due: Default::default(),
         };
-        if native::waits() {
+        if by_llvm::waits() {
             variant.trial.choose(true);
             variant.make_native(self);
         }

@@ -4,17 +4,12 @@
 //! run for a while; from then on by the one that took less time for a block. LLVM's is not faster for every kernel, and no
 //! rule says for which it is. Must not know what the code does, or how blocks run.
 
-use super::launch::Exec;
-use std::cell::Cell;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
-use std::time::Instant;
 
 /// Nanoseconds that each runs before one is chosen.
 const ENOUGH: u64 = 3_000_000;
 /// And blocks.
 const BLOCKS: u64 = 4;
-/// Blocks of one turn of a thread.
-const TURN: u32 = 16;
 /// LLVM's is chosen where it takes at most so many of 100 parts of the time.
 const PARTS: u128 = 95;
 
@@ -42,13 +37,13 @@ impl Trial {
     }
 
     /// Whether LLVM's code has the next turn: the one does that has run for less time.
-    fn next(&self) -> bool {
+    pub(super) fn next(&self) -> bool {
         let [usual, llvm] = [0, 1].map(|k: usize| self.ran[k].0.load(Ordering::Relaxed));
         self.chosen().unwrap_or(llvm <= usual)
     }
 
     /// A turn has ended.
-    fn note(&self, llvm: bool, nanoseconds: u64, blocks: u32) {
+    pub(super) fn note(&self, llvm: bool, nanoseconds: u64, blocks: u32) {
         let (time, count) = &self.ran[usize::from(llvm)];
         time.fetch_add(nanoseconds, Ordering::Relaxed);
         count.fetch_add(blocks.into(), Ordering::Relaxed);
@@ -62,48 +57,6 @@ impl Trial {
         let [(usual, usual_blocks), (llvm, llvm_blocks)] =
             all.map(|(t, n)| (u128::from(t), u128::from(n)));
         self.choose(100 * llvm * usual_blocks <= PARTS * usual * llvm_blocks);
-    }
-}
-
-/// One thread's turn.
-pub(super) struct Turn {
-    /// When it began; nothing, where nothing is compared.
-    since: Cell<Option<Instant>>,
-    blocks: Cell<u32>,
-}
-
-impl Turn {
-    /// The first of a thread's part of a grid.
-    pub(super) fn new(exec: &Exec<'_>) -> Turn {
-        let turn = Turn { since: None.into(), blocks: 0.into() };
-        turn.begin(exec);
-        turn
-    }
-
-    fn begin(&self, exec: &Exec<'_>) {
-        let trial = &exec.variant.trial;
-        let both = exec.variant.native().is_some();
-        exec.by_llvm.set(both && trial.next());
-        self.blocks.set(0);
-        self.since.set((both && trial.chosen().is_none()).then(Instant::now));
-    }
-
-    /// So many blocks have ended.
-    pub(super) fn ended(&self, exec: &Exec<'_>, count: u32) {
-        self.blocks.set(self.blocks.get().saturating_add(count));
-        if self.since.get().is_none() || self.blocks.get() >= TURN {
-            self.end(exec);
-            self.begin(exec);
-        }
-    }
-
-    /// The turn has ended.
-    pub(super) fn end(&self, exec: &Exec<'_>) {
-        let blocks = self.blocks.take();
-        if let Some(since) = self.since.take().filter(|_| blocks > 0) {
-            let time = since.elapsed().as_nanos() as u64;
-            exec.variant.trial.note(exec.by_llvm.get(), time, blocks);
-        }
     }
 }
 
