@@ -235,3 +235,27 @@ fn the_host_replies_to_calls_of_functions_that_it_has() {
         matches!(&*fault.cause, Cause::Undefined { function } if function == "nobody_has_this")
     );
 }
+
+/// As an H100 does; what other warps say is not settled there.
+#[test]
+fn each_thread_of_a_warp_says_that_its_assertion_failed() {
+    let d = Device::new(
+        ".version 8.0\n.target sm_80\n.address_size 64\n
+.extern .func __assertfail(.param .b64 m, .param .b64 f, .param .b32 l, .param .b64 n, .param .b64 s);
+.global .align 1 .b8 what[6] = {116, 32, 60, 32, 55, 0};
+.entry k() {
+  .reg .b32 t; .reg .b64 a; .reg .pred p; mov.u32 t, %tid.x; setp.lt.u32 p, t, 29; @p bra OUT;
+  mov.u64 a, what;
+  { .param .b64 m; .param .b64 f; .param .b32 l; .param .b64 n; .param .b64 s;
+    st.param.b64 [m], a; st.param.b64 [f], a; st.param.b32 [l], 7; st.param.b64 [n], a; st.param.b64 [s], 1;
+    call __assertfail, (m, f, l, n, s); }
+OUT: ret; }",
+    );
+    let fault = d.launch("k", 1, 32, &[]).unwrap_err();
+    assert!(matches!(*fault.cause, Cause::Assert) && fault.thread == [29, 0, 0], "{fault}");
+    let line = |t| {
+        format!("t < 7:7: t < 7: block: [0,0,0], thread: [{t},0,0] Assertion `t < 7` failed.\n")
+    };
+    let expected: String = (29..32).map(line).collect();
+    assert_eq!(String::from_utf8_lossy(&d.printed.lock().unwrap()), expected);
+}

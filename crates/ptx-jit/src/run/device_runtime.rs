@@ -56,11 +56,17 @@ pub(super) unsafe fn call(w: *mut Warp, n: u32, mask: u32) -> u32 {
         return w.fail(site, lane, Cause::FunctionPointer { value });
     };
     let name = exec.launch.module.functions[f as usize].name.as_str();
+    let mut failed = None;
     for l in lanes(mask) {
         match call_device_function(name, &mut Outside { warp: w, site, lane: l }, exec.host) {
             Ok(result) => w.results[0][l] = result,
+            // Each thread says that its assertion failed (an H100 does so for all of a warp).
+            Err(Cause::Assert) => failed = failed.or(Some(l)),
             Err(cause) => return w.fail(site, l, cause),
         }
+    }
+    if let Some(lane) = failed {
+        return w.fail(site, lane, Cause::Assert);
     }
     w.publish(site, mask);
     0

@@ -177,12 +177,18 @@ impl Exec<'_> {
             }
         }
         let mut result = [0u64; 32];
+        let mut failed = None;
         for l in lanes(active) {
             let mut caller = Outside { exec: self, common, warp, inst, lane: l, arguments: &args };
             match device::call(&callee.name, &mut caller, self.host) {
                 Ok(v) => result[l] = v,
+                // Each thread says that its assertion failed (an H100 does so for all of a warp).
+                Err(Cause::Assert) => failed = failed.or(Some(l)),
                 Err(cause) => return Err(self.fault_at(common, warp, inst, l, cause)),
             }
+        }
+        if let Some(lane) = failed {
+            return Err(self.fault_at(common, warp, inst, lane, Cause::Assert));
         }
         if let Some(to) = call.returns.first() {
             let values = std::array::from_fn(|l| result[l].to_le_bytes().to_vec());
