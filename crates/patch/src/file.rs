@@ -39,6 +39,9 @@ pub struct Facts<'d> {
     pub opens_libraries: bool,
     /// It has a symbol table besides the dynamic one.
     pub has_symbols: bool,
+    /// Stripped, without device code, but with a static runtime's text and imports: a library that
+    /// only calls CUDA (cuDNN's `libcudnn_graph.so.9`).
+    pub looks_like_runtime: bool,
 }
 
 impl Facts<'_> {
@@ -47,7 +50,9 @@ impl Facts<'_> {
     pub fn may_have_runtime(&self) -> bool {
         !self.wants_runtime
             && !self.is_runtime
-            && (self.registers || self.opens_libraries && self.has_symbols)
+            && (self.registers
+                || self.looks_like_runtime
+                || self.opens_libraries && self.has_symbols)
     }
 }
 
@@ -111,7 +116,7 @@ impl<'d> File<'d> {
         // Imported symbols come before those in the hash table.
         let hash = self.gnu_hash();
         let end = hash.as_ref().map_or(symbols.len(), |h| h.symbol_base() as usize);
-        let (mut opens, mut looks_up) = (false, false);
+        let (mut opens, mut looks_up, mut shares) = (false, false, false);
         for symbol in symbols.iter().take(end.max(1)) {
             if !symbol.is_undefined(LE) {
                 continue;
@@ -119,13 +124,29 @@ impl<'d> File<'d> {
             match symbol.name(LE, symbols.strings()).unwrap_or_default() {
                 b"dlopen" => opens = true,
                 b"dlsym" => looks_up = true,
+                b"shm_open" => shares = true,
                 b"__cudaRegisterFatBinary" => facts.wants_runtime = true,
                 _ => {}
             }
         }
         facts.opens_libraries = opens && looks_up;
+        // Few libraries import all three, so few are searched.
+        let stripped = !facts.registers && !facts.has_symbols && !facts.wants_runtime;
+        facts.looks_like_runtime =
+            facts.opens_libraries && shares && stripped && self.names_errors();
         facts.is_runtime = self.offers(b"__cudaRegisterFatBinary", &symbols, hash.as_ref());
         facts
+    }
+
+    /// Whether the read-only data has a name that only the runtime's table of errors has (measured:
+    /// the static runtimes of 11.8 to 13.5).
+    fn names_errors(&self) -> bool {
+        let of_data = |name: &[u8]| matches!(name, b".rodata" | b".lrodata");
+        self.sections.iter().any(|section| {
+            let name = self.sections.section_name(LE, section).unwrap_or_default();
+            let bytes = || section.data(LE, self.data).unwrap_or_default();
+            of_data(name) && memchr::memmem::find(bytes(), b"cudaErrorCudartUnloading\0").is_some()
+        })
     }
 
     fn soname(&self) -> Option<&'d [u8]> {

@@ -75,7 +75,8 @@ impl<'d> Runtime<'d> {
             });
         }
         if !major.registers {
-            return if facts.registers { Err(Error::NoSymbols) } else { Ok(None) };
+            let hidden = facts.registers || facts.looks_like_runtime;
+            return if hidden { Err(Error::NoSymbols) } else { Ok(None) };
         }
         let major = major.tell().ok_or(Error::Major)?;
         functions.sort_unstable_by(|a, b| (a.address, a.name).cmp(&(b.address, b.name)));

@@ -245,3 +245,27 @@ fn broken_files() {
     }
     fuzz::object(&bytes);
 }
+
+/// A library without device code that calls CUDA: its runtime shows itself by what it imports and by its text.
+#[test]
+fn stripped_and_without_device_code() {
+    let source = |name: &str| {
+        format!(
+            "#include <dlfcn.h>\n#include <fcntl.h>\n#include <sys/mman.h>\nconst char *error(int n) {{ return n ? \"{name}\" : \"\"; }}\n\
+             void *f(char *n) {{ shm_open(n, O_RDWR, 0); return dlsym(dlopen(n, 2), n); }}"
+        )
+    };
+    let build = |out: &str, name: &str, options: &[&str]| build(out, &source(name), options);
+    let hidden = build("libhidden.so", "cudaErrorCudartUnloading", &["-s"]);
+    let file = File::parse(&hidden).unwrap();
+    let facts = file.facts();
+    assert!(facts.looks_like_runtime && !facts.registers && facts.may_have_runtime());
+    assert_eq!(Runtime::find(&file, &facts, &file), Err(Error::NoSymbols));
+    let other = build("libshares.so", "another error", &["-s"]);
+    let facts = File::parse(&other).map(|file| file.facts().may_have_runtime());
+    assert_eq!(facts, Ok(false), "no text of a runtime");
+    let own = build("libkept.so", "cudaErrorCudartUnloading", &[]);
+    let file = File::parse(&own).unwrap();
+    assert!(!file.facts().looks_like_runtime, "its symbols can tell");
+    assert_eq!(Runtime::find(&file, &file.facts(), &file), Ok(None));
+}

@@ -46,6 +46,9 @@ pub fn environment(path: bool) -> Result<Vec<(&'static str, OsString)>, Error> {
     let ptxas = folder.join("ptxas");
     let mut set: Vec<_> =
         PTXAS.iter().map(|name| (*name, ptxas.clone().into_os_string())).collect();
+    if std::env::var_os(TOOLKIT_OF_JAX).is_none() {
+        set.push((TOOLKIT_OF_JAX, preload::links("cuda", &folder, &["bin"])?.into_os_string()));
+    }
     if path {
         let now = std::env::var_os("PATH").unwrap_or_default();
         let others = std::env::split_paths(&now).filter(|entry| *entry != folder);
@@ -76,6 +79,10 @@ pub fn constraints() -> Vec<(&'static str, OsString)> {
 
 /// JAX skips that check where it is not empty (undocumented; `jax_plugins/xla_cuda*`).
 const CHECK_OF_JAX: &str = "JAX_SKIP_CUDA_CONSTRAINTS_CHECK";
+
+/// The toolkit whose `bin/ptxas` JAX has XLA use, ahead of that of NVIDIA's wheels and of PATH
+/// (undocumented; `jax/_src/lib/__init__.py`).
+const TOOLKIT_OF_JAX: &str = "CUDA_ROOT";
 
 /// Triton's variables for the assembler: for GPUs before 10.0 (until 3.8; later before 9.0), and
 /// for the others.
