@@ -139,7 +139,7 @@ impl<'d> File<'d> {
     }
 
     /// Whether the read-only data has a name that only the runtime's table of errors has (measured:
-    /// the static runtimes of 11.8 to 13.5).
+    /// the static runtimes of 12.4 and 13.5).
     fn names_errors(&self) -> bool {
         let of_data = |name: &[u8]| matches!(name, b".rodata" | b".lrodata");
         self.sections.iter().any(|section| {
