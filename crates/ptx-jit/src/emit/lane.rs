@@ -25,7 +25,8 @@ impl Emit<'_> {
             args.push((self.operand(src, class), class));
         }
         let alone = self.plan.alone[self.region];
-        let fixed = !sync || matches!(inst.src.last(), Some(Src::Imm(_)));
+        // Who name the same members count each other, whoever else is named.
+        let fixed = !sync || args.last().is_some_and(|(members, _)| members.uniform().is_some());
         let uniform = matches!(op, CollectiveOp::Vote(_) | CollectiveOp::Reduce { .. })
             && alone
             && fixed

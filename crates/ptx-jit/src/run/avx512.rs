@@ -1,10 +1,9 @@
 //! Operations on all lanes at once in vectors of 64 bytes, where the processor has them.
 //!
 //! Owns ways to the bits that [`cushim_ptx::alu::fused`] defines that a compiler does not find: instructions
-//! with a rounding of their own, and operands that are read as the code has just written them. Generated code
-//! writes 16 bytes at a time, and a load that spans several such writes waits until they have left the
-//! processor.
+//! with a rounding of their own.
 
+use super::joined::{put_sixteen, sixteen};
 use super::lane::warp;
 use super::vector_float::{self, flushing};
 use crate::warp::task::{DOWN, SAME, UP};
@@ -23,28 +22,6 @@ pub(super) unsafe fn directed(w: *mut Warp, flags: u32, mask: u32) -> u32 {
     // SAFETY: the processor has it; a warp is aligned.
     unsafe { fused(&mut w.scratch, flags) };
     0
-}
-
-/// Sixteen lanes of a slot, as four loads of what was written as four.
-///
-/// # Safety
-/// The slot is aligned to 16 bytes, as all of a warp are.
-#[inline]
-#[target_feature(enable = "avx512f")]
-unsafe fn sixteen(slot: &Slot, half: usize) -> __m512i {
-    // SAFETY: 64 bytes at 0 or 64 of a slot, which has 256, aligned by the caller's promise. Volatile, so that they stay four.
-    let [a, b, c, d] = [0, 1, 2, 3].map(|k: usize| unsafe {
-        slot.as_ptr().add(8 * half + 2 * k).cast::<__m128i>().read_volatile()
-    });
-    let (low, high) = (_mm256_set_m128i(b, a), _mm256_set_m128i(d, c));
-    _mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), high)
-}
-
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn put_sixteen(slot: &mut Slot, half: usize, v: __m512i) {
-    // SAFETY: 64 bytes at 0 or 64 of a slot, which has 256.
-    unsafe { _mm512_storeu_si512(slot.as_mut_ptr().add(8 * half).cast(), v) };
 }
 
 /// Subnormal numbers as zeros, if the flags say so.

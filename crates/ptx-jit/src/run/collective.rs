@@ -22,23 +22,22 @@ fn what(w: &Warp, n: u32) -> Option<Collective> {
     }
 }
 
-/// Lanes by the members that they name.
-fn groups(w: &Warp, n: u32, mask: u32) -> Vec<(u32, u32)> {
+/// Lanes by the members that they name: each group's members and lanes.
+fn groups(w: &Warp, n: u32, mask: u32) -> impl Iterator<Item = (u32, u32)> + Clone + use<> {
     let site = w.site(n);
     let sync = what(w, n).is_some_and(|c| c.sync);
-    let Some(last) = site.operands.len().checked_sub(1).filter(|_| sync) else {
-        return vec![(mask, mask)];
-    };
-    let member = |l: usize| w.value(last, site.operands[last], l) as u32;
-    let mut rest = mask;
-    let mut out = Vec::new();
-    while rest != 0 {
-        let first = member(rest.trailing_zeros() as usize);
-        let group = lanes(rest).filter(|l| member(*l) == first).fold(0, |m, l| m | 1 << l);
-        rest &= !group;
-        out.push((first, group));
+    let last = site.operands.len().checked_sub(1).filter(|_| sync);
+    let mut members = [mask; 32];
+    if let Some(last) = last {
+        lanes(mask).for_each(|l| members[l] = w.value(last, site.operands[last], l) as u32);
     }
-    out
+    let mut rest = mask;
+    std::iter::from_fn(move || {
+        let first = *members.get(rest.trailing_zeros() as usize)?;
+        let group = lanes(rest).filter(|l| members[*l] == first).fold(0, |m, l| m | 1 << l);
+        rest &= !group;
+        Some((first, group))
+    })
 }
 
 /// Where every lane that runs is here.
@@ -76,8 +75,8 @@ pub(super) unsafe fn meet(w: *mut Warp, n: u32, mask: u32) -> u32 {
     let groups = groups(w, n, mask);
     with_lanes(op.operands(), |inputs| {
         gather(w, n, mask, inputs);
-        let here = |(member, group): &(u32, u32)| member & w.live & !group == 0;
-        if mask == w.live || groups.iter().all(here) {
+        let here = |(member, group): (u32, u32)| member & w.live & !group == 0;
+        if mask == w.live || groups.clone().all(here) {
             for (member, group) in groups {
                 let participants = participants(op, member, group, mask);
                 publish(w, n, group, participants, inputs);

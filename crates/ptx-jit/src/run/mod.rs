@@ -21,6 +21,7 @@ mod grid;
 #[deny(clippy::indexing_slicing)]
 mod guard;
 mod helpers;
+mod joined;
 mod kernel;
 mod lane;
 mod launch;

@@ -6,11 +6,12 @@
 //! are is [`cushim_ptx::alu`]'s definition, which the tests of forms hold these loops against. It must not know
 //! how code is made.
 
+use super::joined::{put_sixteen, sixteen};
 use super::lane::warp;
 use super::vector_float::{Lanes, narrow, vector_helpers};
 use crate::warp::task::{TASKS, Task};
 use crate::warp::{SLOTS, Slot, Warp};
-use std::arch::x86_64::{_mm512_loadu_si512, _mm512_permutex2var_epi32, _mm512_storeu_si512};
+use std::arch::x86_64::{_mm512_loadu_si512, _mm512_permutex2var_epi32};
 
 /// A slot as 64-bit numbers.
 fn long(slot: &Slot) -> [u64; 32] {
@@ -184,7 +185,7 @@ fn dot(a: u32, b: u32, c: u32, x: bool, y: bool) -> u32 {
 }
 
 vector_helpers! {
-    integers: |s, n| {
+    integers[3]: |s, n| {
         use Task::*;
         let Some(task) = TASKS.get(n as usize) else { return };
         match task {
@@ -252,7 +253,7 @@ vector_helpers! {
             DotSS => three(s, |a, b, c| dot(a, b, c, true, true)),
         }
     };
-    sources: |s, mode| from_where(s, mode);
+    sources[3]: |s, mode| from_where(s, mode);
 }
 
 /// The lane that each reads to slot 3, all ones to slot 4 where it lies within the bound. See the definition of
@@ -307,14 +308,11 @@ pub(super) unsafe fn shuffle(w: *mut Warp, mode: u32, here: u32) -> u32 {
 
 #[target_feature(enable = "avx512f")]
 fn permute(s: &mut [Slot; SLOTS]) {
-    // SAFETY: 64 bytes at 0 and 64 of a slot, which has 256.
-    let [a, b] =
-        [0, 8].map(|at: usize| unsafe { _mm512_loadu_si512(s[0].as_ptr().add(at).cast()) });
-    for at in [0, 8] {
+    // SAFETY: a warp's slots are aligned.
+    let [a, b] = [0, 1].map(|half: usize| unsafe { sixteen(&s[0], half) });
+    for half in 0..2 {
         // SAFETY: 64 bytes at 0 or 64 of a slot, which has 256.
-        let from = unsafe { _mm512_loadu_si512(s[3].as_ptr().add(at).cast()) };
-        let v = _mm512_permutex2var_epi32(a, from, b);
-        // SAFETY: 64 bytes at 0 or 64 of a slot, which has 256.
-        unsafe { _mm512_storeu_si512(s[0].as_mut_ptr().add(at).cast(), v) };
+        let from = unsafe { _mm512_loadu_si512(s[3].as_ptr().add(8 * half).cast()) };
+        put_sixteen(&mut s[0], half, _mm512_permutex2var_epi32(a, from, b));
     }
 }
