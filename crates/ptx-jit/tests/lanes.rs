@@ -176,3 +176,65 @@ fn the_lane_whose_own_address_is_wrong_is_named() {
         }
     }
 }
+
+/// PTX ISA, `shfl`: the lane that is read, if it lies within the bound.
+fn read(way: &str, lane: i32, b: i32, c: i32) -> Option<i32> {
+    let (mask, clamp) = (c >> 8 & 31, c & 31);
+    let (most, least) = (lane & mask | clamp & !mask, lane & mask);
+    let from = match way {
+        "up" => lane - b,
+        "down" => lane + b,
+        "bfly" => lane ^ b,
+        _ => least | b & !mask,
+    };
+    (if way == "up" { from >= most } else { from <= most }).then_some(from)
+}
+
+/// By operands that are constants and by the same ones from memory, of a whole warp, a part of one, and where a guard holds.
+#[test]
+fn shuffles_by_constants_read_the_lanes_that_all_others_do() {
+    let mut text = HEAD.to_string();
+    let mut cases = Vec::new();
+    for way in ["up", "down", "bfly", "idx"] {
+        for b in [0, 1, 2, 3, 4, 6, 8, 13, 16, 17, 31] {
+            for c in [0, 31, 0x1f, 0x181f, 0x1800, 0x1c03, 0x0a15] {
+                let n = cases.len();
+                let _ = write!(
+                    text,
+                    ".entry k{n}(.param .u64 out, .param .u32 other) {{ .reg .u64 d, o; .reg .u32 t, i, b, c, v; .reg .pred p, q;
+                     ld.param.u64 o, [out]; mov.u32 t, %tid.x; mul.wide.u32 d, t, 12; add.u64 o, o, d;
+                     mad.lo.u32 i, t, 40503, 11; mov.u32 b, {b}; mov.u32 c, {c};
+                     shfl.sync.{way}.b32 v|p, i, b, c, -1; selp.u32 t, 1, 0, p; mad.lo.u32 v, v, 2, t; st.global.u32 [o], v;
+                     mov.u32 t, %tid.x; and.b32 t, t, 1; setp.eq.u32 q, t, 0; mov.u32 v, 5;
+                     @q shfl.sync.{way}.b32 v, i, b, c, 0x55555555; st.global.u32 [o+4], v;
+                     ld.param.u32 b, [other]; shfl.sync.{way}.b32 v, i, b, c, -1; st.global.u32 [o+8], v; ret; }}\n"
+                );
+                cases.push((way, b, c));
+            }
+        }
+    }
+    let device = Device::new(&text);
+    let value = |thread: i32| (thread as u32).wrapping_mul(40503).wrapping_add(11);
+    let out = device.alloc(64 * 12);
+    for (n, (way, b, c)) in cases.into_iter().enumerate() {
+        for threads in [64, 45] {
+            device.launch(&format!("k{n}"), 1, threads, &[out, b as u64]).unwrap();
+            let got = device.u32s(out, 3 * threads as usize);
+            for thread in 0..threads as i32 {
+                let (lane, first) = (thread & 31, thread & !31);
+                let from = read(way, lane, b, c);
+                let at = first + from.unwrap_or(lane);
+                let there = at < threads as i32;
+                let whole = if there { value(at) } else { 0 };
+                let even = if at & 1 == 0 { whole } else { 0 };
+                let guarded = if thread & 1 == 0 { even } else { 5 };
+                let expected = [whole.wrapping_mul(2) + u32::from(from.is_some()), guarded, whole];
+                assert_eq!(
+                    got[3 * thread as usize..][..3],
+                    expected,
+                    "{way} {b} {c:#x}, thread {thread} of {threads}"
+                );
+            }
+        }
+    }
+}

@@ -37,6 +37,11 @@ impl Emit<'_> {
             self.set(inst, *dst, v);
             return Ok(());
         }
+        if let Some(sources) = self.known_sources(inst, &args) {
+            let mask = self.guard(inst).unwrap_or(self.act);
+            self.known_shuffle(inst, &sources, &args[0].0, mask);
+            return Ok(());
+        }
         self.pass(0, &args, false);
         let results = self.results(inst);
         let narrow = args[..args.len().min(3)].iter().all(|(_, c)| *c == Class::Narrow);

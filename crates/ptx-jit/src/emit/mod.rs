@@ -26,6 +26,7 @@ mod memory;
 mod operand;
 mod other;
 mod part;
+mod permute;
 mod places;
 mod pure;
 mod saved;

@@ -85,15 +85,18 @@ impl Emit<'_> {
         }
     }
 
+    /// The number that a value is, if the code has it as a constant.
+    pub(super) fn number_of(&self, v: Value) -> Option<u64> {
+        match self.b.func.dfg.insts[self.b.func.dfg.value_def(v).inst()?] {
+            InstructionData::UnaryImm { opcode: Opcode::Iconst, imm } => Some(imm.bits() as u64),
+            _ => None,
+        }
+    }
+
     /// One value in all lanes. A constant is read from memory wherever it is wanted, which keeps a register free.
     fn copies(&mut self, u: Value, class: Class) -> Rc<[Value]> {
         let n = chunks(class);
-        let def = self.b.func.dfg.value_def(u).inst();
-        let constant = def.and_then(|inst| match self.b.func.dfg.insts[inst] {
-            InstructionData::UnaryImm { opcode: Opcode::Iconst, imm } => Some(imm.bits() as u64),
-            _ => None,
-        });
-        let Some(v) = constant else {
+        let Some(v) = self.number_of(u) else {
             let one = self.b.ins().splat(vector(class), u);
             return vec![one; n].into();
         };

@@ -55,25 +55,30 @@ pub fn run(op: CollectiveOp, here: u32, inputs: &[Lanes], out: &mut [Lanes]) {
     }
 }
 
-/// ISA, `shfl`: `c` holds the clamp value in bits 0-4 and the segment mask in
-/// bits 8-12.
+/// The lane that a lane reads in a shuffle, and whether it lies within the bound; else it reads itself.
+///
+/// ISA, `shfl`: `b` is the lane or offset; `c` holds the clamp value in bits 0-4 and the segment mask in bits 8-12.
+pub fn source(way: Way, lane: usize, b: u64, c: u64) -> (usize, bool) {
+    let own = lane as i32;
+    let (offset, clamp) = ((b & 31) as i32, (c & 31) as i32);
+    let segment = (c >> 8 & 31) as i32;
+    let bound = own & segment | clamp & !segment;
+    let (from, inside) = match way {
+        Way::Up => (own - offset, own - offset >= bound),
+        Way::Down => (own + offset, own + offset <= bound),
+        Way::Butterfly => (own ^ offset, own ^ offset <= bound),
+        Way::Index => {
+            let from = own & segment | offset & !segment;
+            (from, from <= bound)
+        }
+    };
+    (if inside { (from & 31) as usize } else { lane }, inside)
+}
+
 fn shuffle(way: Way, here: u32, a: &Lanes, b: &Lanes, c: &Lanes) -> (Lanes, Lanes) {
     let (mut d, mut p) = ([0; 32], [0; 32]);
     for l in lanes(here) {
-        let lane = l as i32;
-        let (offset, clamp) = ((b[l] & 31) as i32, (c[l] & 31) as i32);
-        let segment = (c[l] >> 8 & 31) as i32;
-        let bound = lane & segment | clamp & !segment;
-        let (from, inside) = match way {
-            Way::Up => (lane - offset, lane - offset >= bound),
-            Way::Down => (lane + offset, lane + offset <= bound),
-            Way::Butterfly => (lane ^ offset, lane ^ offset <= bound),
-            Way::Index => {
-                let from = lane & segment | offset & !segment;
-                (from, from <= bound)
-            }
-        };
-        let from = if inside { (from & 31) as usize } else { l };
+        let (from, inside) = source(way, l, b[l], c[l]);
         // Reading a lane that takes no part gives an undefined value.
         d[l] = if here >> from & 1 != 0 { a[from] } else { 0 };
         p[l] = u64::from(inside);

@@ -38,7 +38,7 @@ pub use address::{
     pointed_function, window,
 };
 pub use barrier_object::apply as barrier_object;
-pub use collective::{participants, run as collective};
+pub use collective::{participants, run as collective, source as shuffle_source};
 pub use device::{Caller, DeviceFunction, call as call_device_function};
 pub use fault::{Access, Cause, Fault, Spot};
 pub use host::Host;
