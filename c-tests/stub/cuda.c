@@ -85,10 +85,17 @@ int cuCtxCreate_v2(void **out, unsigned flags, int device) {
 
 static void forget_variables(const struct module *module, const int *context);
 
+/* One that was never used, then one that is gone. */
+static int module_place(void) {
+    int at = module_count++;
+    if (at < MOST) return at;
+    for (int tries = 0; tries < MOST; tries++)
+        if (!modules[at = module_count++ % MOST].live) return at;
+    abort();
+}
 static int load(void **out, const void *image) {
     if (!out || !image) return 1;
-    int at = module_count++;
-    if (at >= MOST) abort();
+    int at = module_place();
     modules[at] = (struct module){image, 1, NULL};
     *out = &modules[at];
     return 0;
@@ -103,16 +110,16 @@ static int load_here(void **out, const void *image) {
 static const void *read_file(const char *path) {
     FILE *file = path ? fopen(path, "rb") : NULL;
     char *bytes = file ? calloc(1, 1 << 20) : NULL;
-    if (bytes && !fread(bytes, 1, (1 << 20) - 1, file)) free(bytes), bytes = NULL;
+    size_t size = bytes ? fread(bytes, 1, (1 << 20) - 1, file) : 0;
     if (file) fclose(file);
-    return bytes;
+    return size ? realloc(bytes, size + 1) : NULL;
 }
 /* All that is in a context goes with it. */
 int cuCtxDestroy_v2(void *ctx) {
     LOG("ctx=%d", !!ctx);
     if (!is_context(ctx)) return 201;
     gone[(int *)ctx - contexts] = 1;
-    for (int i = 0; i < module_count; i++)
+    for (int i = 0; i < MOST; i++)
         if (modules[i].context == ctx) modules[i].live = 0;
     forget_variables(NULL, ctx);
     if (current == ctx) current = NULL;

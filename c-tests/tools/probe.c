@@ -1,7 +1,11 @@
 /* A tool for tests: does what PROBE says, word by word, and says what it sees on stderr.
    `see` everything; `swap` images for the file in PROBE_IMAGE; `other` kernel from it (PROBE_KERNEL, if set);
    `skip` the second launch; `shape` 9 blocks; `args` the parameter at 8 becomes 77; `again` calls cudaMalloc inside a
-   callback; `refuse`, `old` (version 7), `short` (a table of 4 bytes), `long` (a table with more than is known). */
+   callback, `hook` the program's cudaMalloc; `refuse`, `old` (version 7), `short` (a table of 4 bytes), `long` (a table with more than is known). */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,6 +52,11 @@ static void launch_begin(cushim_launch *launch) {
         int (*allocate)(void **, size_t) = (int (*)(void **, size_t))(size_t)cushim->symbol("cudaMalloc");
         void *at;
         fprintf(stderr, "again %d\n", allocate ? allocate(&at, 1) : -1);
+    }
+    if (does("hook")) {
+        int (*allocate)(void **, size_t) = (int (*)(void **, size_t))dlsym(RTLD_DEFAULT, "cudaMalloc");
+        void *at;
+        fprintf(stderr, "hook %d\n", allocate ? allocate(&at, 1) : -1);
     }
     cushim->mark("probe");
 }

@@ -17,6 +17,9 @@ pub const DISABLE: &str = "CUSHIM_DISABLE";
 /// user's.
 pub const LAUNCHER: &str = "CUSHIM_LAUNCHER";
 
+/// How much of the spool's file system all processes together leave free, as the launcher hands it to the library.
+pub const SPARE: &str = "CUSHIM_BACKLOG_SPARE";
+
 /// The rules of `--redirect`'s manifest, as the launcher hands them to the library ([`cushim_rules::compiled`]).
 pub const RULES: &str = "CUSHIM_RULES";
 
@@ -118,7 +121,7 @@ pub fn known(command: &clap::Command) -> Vec<String> {
         .filter_map(|arg| arg.get_env()?.to_str().map(str::to_owned))
         .collect();
     names.extend(
-        [DISABLE, LAUNCHER, CLOCK, CLANG, LIBCUDA, CUDART_STATIC, RULES].map(str::to_owned),
+        [DISABLE, LAUNCHER, CLOCK, CLANG, LIBCUDA, CUDART_STATIC, RULES, SPARE].map(str::to_owned),
     );
     names.extend(CPU.map(str::to_owned));
     names.extend(CACHE.map(str::to_owned));

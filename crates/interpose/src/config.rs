@@ -32,7 +32,7 @@ pub struct Config {
     pub last: Option<u64>,
     /// `CUSHIM_CAPTURE_RANGE`, `_DELAY`, `_DURATION`, `_LAUNCH_SKIP`, `_LAUNCH_COUNT`, `_START`.
     pub window: Wanted,
-    /// `CUSHIM_BACKLOG`, `CUSHIM_WHEN_BEHIND`: set where a reader follows the trace as it grows.
+    /// `CUSHIM_BACKLOG`, `CUSHIM_BACKLOG_SPARE`, `CUSHIM_WHEN_BEHIND`: set where a reader follows the trace as it grows.
     pub backlog: Option<Backlog>,
     /// `CUSHIM_LAUNCHER`: the launcher's run.
     pub run: Option<String>,
@@ -136,6 +136,7 @@ impl Config {
             backlog: variable(c"CUSHIM_BACKLOG").as_deref().and_then(bytes).map(|most| Backlog {
                 most,
                 wait: variable(c"CUSHIM_WHEN_BEHIND").is_some_and(|v| v == b"wait"),
+                spare: variable(c"CUSHIM_BACKLOG_SPARE").as_deref().and_then(bytes).unwrap_or(0),
             }),
             run: variable(c"CUSHIM_LAUNCHER").and_then(|run| String::from_utf8(run).ok()),
         }

@@ -25,12 +25,11 @@ use cushim_abi::structs::{DriverLaunchConfig, LaunchAttribute, LaunchConfig};
 use cushim_abi::types::*;
 use cushim_process::table::PointerTable;
 
-use crate::handle::Handle;
 use crate::log::{self, Level};
 use crate::redirect::launch::AskedLaunch;
 use crate::registry::{self, Kernel};
 use crate::site::Site;
-use crate::{life, lock, symbol, thread};
+use crate::{keep, life, lock, symbol, thread};
 pub use capture::{begun, ended};
 use driver::Driver;
 pub use wanted::enabled;
@@ -39,6 +38,8 @@ pub use wanted::enabled;
 static GENERATION: AtomicU32 = AtomicU32::new(1);
 /// The host stub that a runtime's kernel handle stands for.
 static STUBS: PointerTable<usize> = PointerTable::new();
+/// Stubs by themselves.
+static KEPT: PointerTable<usize> = PointerTable::new();
 static KERNELS: AtomicU32 = AtomicU32::new(0);
 static THROUGH: AtomicU32 = AtomicU32::new(0);
 static REPEATED: AtomicU32 = AtomicU32::new(0);
@@ -139,8 +140,7 @@ unsafe fn alike(attributes: usize, count: u32) -> bool {
 #[inline(always)]
 fn ready(site: &Site, func: Func, args: Ptr) -> Option<(&'static Driver, Func)> {
     let kernel = registry::find(func.0)?;
-    let mut handle = kernel.direct.load(Ordering::Acquire).cast_const();
-    if handle.is_null() || args.0 == 0 || capture::any() {
+    if !kernel.direct.any() || args.0 == 0 || capture::any() {
         return None;
     }
     // SAFETY: it is looked at, and let go of.
@@ -154,14 +154,8 @@ fn ready(site: &Site, func: Func, args: Ptr) -> Option<(&'static Driver, Func)> 
     if site.major == Some(11) && driver::device(site) != Some(verified.device) {
         return None;
     }
-    // SAFETY: null or leaked, as is what it leads to.
-    while let Some(known) = unsafe { handle.as_ref() } {
-        if (known.context, known.generation) == (context, generation) {
-            return (known.function != 0).then_some((driver, Func(known.function)));
-        }
-        handle = known.next;
-    }
-    None
+    let function = kernel.direct.get(context, generation).filter(|function| *function != 0)?;
+    Some((driver, Func(function)))
 }
 
 /// The runtime has launched `func`: finds what is needed to launch it by the driver next time.
@@ -201,25 +195,12 @@ fn learn(site: &'static Site, func: Func, kernel: &'static Kernel) -> Option<()>
     if let Some(device) = device {
         thread.verified.device = device?;
     }
-    let first = kernel.direct.load(Ordering::Acquire).cast_const();
-    let mut next = first;
-    // SAFETY: null or leaked, as is what it leads to.
-    while let Some(known) = unsafe { next.as_ref() } {
-        if (known.context, known.generation) == (context, generation) {
-            return None;
-        }
-        next = known.next;
+    if kernel.direct.get(context, generation).is_some() {
+        return None;
     }
     let stub = STUBS.get(func.0).copied().unwrap_or(func.0);
     let function = symbol::function(site, stub)?.unwrap_or(0);
-    let handle = Box::into_raw(Box::new(Handle { context, generation, function, next: first }));
-    // A thread that loses the race leaks a few bytes; next time it finds the other's handle or tries again.
-    let _ = kernel.direct.compare_exchange(
-        first.cast_mut(),
-        handle,
-        Ordering::AcqRel,
-        Ordering::Acquire,
-    );
+    kernel.direct.set(context, generation, function);
     if function != 0 {
         KERNELS.fetch_add(1, Ordering::Relaxed);
     }
@@ -229,7 +210,12 @@ fn learn(site: &'static Site, func: Func, kernel: &'static Kernel) -> Option<()>
 /// The runtime gave out `handle` for the host stub `stub`.
 pub fn handle_of_stub(handle: usize, stub: usize) {
     if enabled() && handle != stub && STUBS.get(handle) != Some(&stub) {
-        lock::registry(|held| STUBS.set(&mut held.tables, handle, Some(Box::leak(Box::new(stub)))));
+        lock::registry(|held| {
+            // Kept once for each stub: libraries come again and again, and their handles differ.
+            let kept = KEPT.get(stub).unwrap_or_else(|| keep::forever(stub));
+            KEPT.set(&mut held.tables, stub, Some(kept));
+            STUBS.set(&mut held.tables, handle, Some(kept));
+        });
     }
 }
 

@@ -10,7 +10,7 @@ use std::cell::UnsafeCell;
 use std::collections::HashMap;
 use std::ffi::CStr;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use cushim_abi::structs::{FAT_BINARY_WRAPPER_MAGIC, FatBinaryWrapper, HIP_WRAPPER_MAGIC};
 use cushim_image::{Extent, Format, Limits};
@@ -18,6 +18,10 @@ use cushim_image::{Extent, Format, Limits};
 pub use cushim_image::{Param, ParamLayout, ParamType};
 
 use cushim_process::elf::{self, Version};
+
+mod content;
+
+pub use content::Content;
 
 /// A kernel's parameters as the hot path needs them.
 #[derive(Clone, Debug)]
@@ -43,7 +47,7 @@ impl From<ParamLayout> for Layout {
 /// The image of a module.
 pub struct Code {
     /// Where it is or was.
-    address: usize,
+    address: AtomicUsize,
     /// Its length where it can still be read.
     length: usize,
     kind: &'static str,
@@ -53,6 +57,7 @@ pub struct Code {
     index: Guarded,
     /// A copy of bytes that the program may free.
     kept: OnceLock<Box<[u8]>>,
+    content: Content,
 }
 
 /// An index behind a lock that gives up: another thread may have held it when this process was forked.
@@ -83,6 +88,10 @@ impl Guarded {
         // SAFETY: the lock is held.
         Some(work(unsafe { &mut *self.index.get() }))
     }
+
+    fn get_mut(&mut self) -> &mut Option<Index> {
+        self.index.get_mut()
+    }
 }
 
 type Index = Result<HashMap<String, ParamLayout>, String>;
@@ -95,12 +104,13 @@ impl Code {
     /// No image.
     pub const fn nothing() -> Self {
         Code {
-            address: 0,
+            address: AtomicUsize::new(0),
             length: 0,
             kind: "unknown",
             file: None,
             index: Guarded::new(),
             kept: OnceLock::new(),
+            content: Content::Unknown,
         }
     }
 
@@ -110,7 +120,7 @@ impl Code {
     /// # Safety
     /// `code` is what the program passed and CUDA accepted.
     pub unsafe fn from_pointer(code: usize) -> Self {
-        let nothing = Code { address: code, ..Code::nothing() };
+        let nothing = Code { address: AtomicUsize::new(code), ..Code::nothing() };
         if code == 0 {
             return nothing;
         }
@@ -124,17 +134,14 @@ impl Code {
         // SAFETY: as the caller promises.
         let measured = std::panic::catch_unwind(|| unsafe { measure(data) });
         let Some((length, kind)) = measured.ok().flatten() else { return nothing };
-        let code = Code {
-            address: data,
-            length,
-            kind,
-            file: None,
-            index: Guarded::new(),
-            kept: OnceLock::new(),
+        let mut code = Code { address: AtomicUsize::new(data), length, kind, ..Code::nothing() };
+        code.content = match elf::object_at(data) {
+            Some(object) => Content::of_object(&object, data, length),
+            None => {
+                code.read();
+                code.bytes().map_or(Content::Unknown, Content::of)
+            }
         };
-        if elf::object_at(data).is_none() {
-            code.read();
-        }
         code
     }
 
@@ -144,20 +151,21 @@ impl Code {
         let bytes = std::fs::read(path).map_err(|e| format!("{path}: {e}"));
         let found = bytes.as_ref().map_err(Clone::clone).and_then(|bytes| index(bytes));
         code.index.with(|slot| *slot = Some(found));
+        let content = bytes.as_ref().map_or(Content::Unknown, |b| Content::of_file(path, b));
         if let (true, Ok(bytes)) = (keep, bytes) {
             let _ = code.kept.set(bytes.into());
         }
-        Code { kind: "file", ..code }
+        Code { kind: "file", content, ..code }
     }
 
     /// The same code, said to come from `file`.
     pub fn of_file(self, file: &str) -> Self {
-        Code { file: Some(file.to_owned()), ..self }
+        Code { file: Some(file.to_owned()), content: Content::Unknown, ..self }
     }
 
     /// Copies it, if it is in memory that the program may free. To be called while it is there.
     pub fn keep(&self) {
-        if elf::object_at(self.address).is_none()
+        if elf::object_at(self.address()).is_none()
             && let Some(bytes) = self.bytes()
         {
             let _ = self.kept.set(bytes.into());
@@ -171,21 +179,25 @@ impl Code {
             return Some(kept);
         }
         // SAFETY: `measure` found `length` bytes from `address` on.
-        (self.length != 0)
-            .then(|| unsafe { std::slice::from_raw_parts(self.address as *const u8, self.length) })
+        (self.length != 0).then(|| unsafe {
+            std::slice::from_raw_parts(self.address() as *const u8, self.length)
+        })
     }
 
     /// Its module is unloaded: frees its index, which for a library of a thousand kernels is more
     /// than all else that is kept, and never reads the image again: its memory may hold something
     /// else now.
-    pub fn forget(&self) {
+    ///
+    /// False where another thread is in the way.
+    pub fn forget(&self) -> bool {
         // Dropped outside the lock.
-        let _read = self.index.with(|slot| slot.replace(Err("its module is unloaded".to_owned())));
+        let read = self.index.with(|slot| slot.replace(Err("its module is unloaded".to_owned())));
+        read.is_some()
     }
 
     /// Where it lies.
     pub fn address(&self) -> usize {
-        self.address
+        self.address.load(Ordering::Acquire)
     }
 
     /// The names of its kernels; none where it cannot be read.
@@ -210,7 +222,7 @@ impl Code {
         if let Some(file) = &self.file {
             return file.clone();
         }
-        Code::owner_of(self.address)
+        Code::owner_of(self.address())
     }
 
     /// The loaded file that `address` lies in, empty for memory.
@@ -248,7 +260,7 @@ impl Code {
             // SAFETY: `measure` found `length` bytes from `address` on; those of a loaded file stay
             // as long as its module, and memory is read during the call that passed it.
             let bytes =
-                unsafe { std::slice::from_raw_parts(self.address as *const u8, self.length) };
+                unsafe { std::slice::from_raw_parts(self.address() as *const u8, self.length) };
             let read = std::panic::catch_unwind(|| index(bytes));
             *slot = Some(read.unwrap_or_else(|_| Err("reading its image failed".to_owned())));
         });

@@ -41,6 +41,7 @@ pub mod launch;
 pub mod layouts;
 pub mod library;
 pub mod life;
+mod loaded;
 pub mod loader;
 pub mod lock;
 pub mod log;

@@ -120,7 +120,8 @@ fn make() -> Global {
     let recorder = match create(&config) {
         Ok(recorder) => recorder,
         Err(error) => {
-            log::line(Level::Error, format_args!("not tracing this process: {error}"));
+            let level = if is_left_behind(&config, &error) { Level::Info } else { Level::Error };
+            log::line(level, format_args!("not tracing this process: {error}"));
             return off();
         }
     };
@@ -141,6 +142,12 @@ fn make() -> Global {
     }
 }
 
+/// Whether the launcher that would read the trace is gone, with its folder: this process has outlived its run.
+fn is_left_behind(config: &Config, error: &cushim_trace::Error) -> bool {
+    let cushim_trace::Error::Io { source, .. } = error else { return false };
+    config.backlog.is_some() && source.kind() == std::io::ErrorKind::NotFound
+}
+
 /// Creates the trace file. Two processes never share one: a name that is taken gets `.1`, `.2` … before
 /// its extension.
 fn create(config: &Config) -> Result<Recorder, cushim_trace::Error> {
@@ -154,7 +161,9 @@ fn create(config: &Config) -> Result<Recorder, cushim_trace::Error> {
         control: config.window.control(),
         backlog: config.backlog,
     };
-    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    // Where a launcher reads along, its folder goes when it does: nobody would read, or remove, a new one.
+    if let Some(folder) = folder.filter(|_| config.backlog.is_none()) {
         // Where the folder cannot be made, creating the file fails.
         let _ = std::fs::create_dir_all(folder);
     }

@@ -6,7 +6,8 @@
 //!
 //! A kernel's record and its name live for ever: a launch may come after its library is gone. What was
 //! unregistered is taken out of the table, and a stub that is registered anew gets a new kernel, so a
-//! library mapped where another was is never mistaken for it.
+//! library mapped where another was is never mistaken for it. Where it is the same library again, the new kernel
+//! is the old one's record ([`reuse`]).
 //!
 //! Must not know: events, the loader.
 
@@ -22,15 +23,19 @@ use crate::layouts::{Code, Layout};
 use crate::lock;
 use crate::origin::Origin;
 use crate::state::Global;
-use cushim_process::memory::Blocks;
 use cushim_process::table::PointerTable;
 
 mod describe;
+mod reuse;
+mod store;
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;
+
+pub use reuse::keep_apart;
 
 static LAUNCHABLE: PointerTable<Kernel> = PointerTable::new();
 static MODULES: PointerTable<Module> = PointerTable::new();
-/// Names and kernels, which live for ever.
-static BLOCKS: Blocks = Blocks::new();
 static NEXT_KERNEL: AtomicU32 = AtomicU32::new(1);
 /// Whether images are read later than they are loaded.
 static KEEP: AtomicBool = AtomicBool::new(false);
@@ -38,14 +43,15 @@ static KEEP: AtomicBool = AtomicBool::new(false);
 /// Copies images from now on where the program may free them.
 pub fn keep_images() {
     KEEP.store(true, Ordering::Release);
+    keep_apart();
 }
 
 /// A kernel: one name in one module.
 pub struct Kernel {
     /// Its number in traces, from 1.
     pub number: u32,
-    /// Host stub or handle by which it became known.
-    pub address: usize,
+    /// Host stub or handle by which it became known; the latest one.
+    address: AtomicUsize,
     /// The symbol; empty where it is not known.
     pub name: &'static str,
     /// The module that holds it.
@@ -53,7 +59,7 @@ pub struct Kernel {
     /// The next kernel of the same module.
     sibling: AtomicPtr<Kernel>,
     /// The previous kernel of the same address, if its module is still loaded.
-    before: Option<&'static Kernel>,
+    before: AtomicPtr<Kernel>,
     /// Whether `address` is a `CUfunction`, so that the driver can be asked about it.
     of_driver: bool,
     /// Generation in which its record was written; its layout is known by then.
@@ -61,12 +67,13 @@ pub struct Kernel {
     layout: AtomicPtr<Layout>,
     /// What the driver launches for it.
     pub direct: crate::handle::Handles,
+    waiting: reuse::Waiting,
 }
 
 /// A registered fat binary, or a loaded module or library.
 pub struct Module {
     /// What the program was given for it.
-    pub handle: usize,
+    handle: AtomicUsize,
     /// Its image.
     code: Code,
     /// Its images where it has several: a kernel may be in each of them.
@@ -81,6 +88,10 @@ pub struct Module {
     /// Generation in which its record was written.
     ready: AtomicU32,
     functions: AtomicUsize,
+    /// What is the same in modules whose records say the same.
+    key: reuse::Key,
+    /// The next one that is gone and has this key.
+    gone: AtomicPtr<Module>,
 }
 
 /// The kernel that `address` launches.
@@ -107,25 +118,13 @@ const MOST_UNKNOWN: u32 = 4096;
 #[cold]
 pub fn unknown(address: usize, driver_name: Option<String>) -> &'static Kernel {
     static COUNT: AtomicU32 = AtomicU32::new(0);
-    static SHARED: Kernel = Kernel {
-        number: 0,
-        address: 0,
-        name: "",
-        module: None,
-        sibling: AtomicPtr::new(std::ptr::null_mut()),
-        before: None,
-        of_driver: false,
-        ready: AtomicU32::new(0),
-        layout: AtomicPtr::new(std::ptr::null_mut()),
-        direct: AtomicPtr::new(std::ptr::null_mut()),
-    };
+    static SHARED: Kernel = Kernel::new(0, "", None, false);
     if address == 0 || COUNT.fetch_add(1, Ordering::Relaxed) >= MOST_UNKNOWN {
         COUNT.fetch_min(MOST_UNKNOWN, Ordering::Relaxed);
         return &SHARED;
     }
     let of_driver = driver_name.is_some();
-    let name = driver_name.map_or("", |n| &*n.leak());
-    add_kernel(address, name, None, of_driver).unwrap_or(&SHARED)
+    add_kernel(address, &driver_name.unwrap_or_default(), None, of_driver).unwrap_or(&SHARED)
 }
 
 /// A number for the record of a kernel that no launch here named.
@@ -154,24 +153,30 @@ pub fn add_module(
 /// As [`add_module`] for a module that has these images, for several kinds of device.
 pub fn add_module_of(
     handle: usize,
-    code: Code,
+    mut code: Code,
     images: Vec<meta::Image>,
     api: &'static str,
     origin: Origin,
 ) -> Option<&'static Module> {
+    let key = reuse::Key::of(&code, &images, api, origin);
     lock::registry(|held| {
-        let module: &'static Module = keep::forever(Module {
-            handle,
-            code,
-            images,
-            api,
-            origin,
-            node: OnceLock::new(),
-            alive: AtomicBool::new(true),
-            kernels: AtomicPtr::new(std::ptr::null_mut()),
-            ready: AtomicU32::new(0),
-            functions: AtomicUsize::new(0),
-        });
+        let module = match reuse::take(held, key, handle, &mut code) {
+            Some(module) => module,
+            None => &*keep::forever(Module {
+                handle: AtomicUsize::new(handle),
+                code,
+                images,
+                api,
+                origin,
+                node: OnceLock::new(),
+                alive: AtomicBool::new(true),
+                kernels: AtomicPtr::new(std::ptr::null_mut()),
+                ready: AtomicU32::new(0),
+                functions: AtomicUsize::new(0),
+                key,
+                gone: AtomicPtr::new(std::ptr::null_mut()),
+            }),
+        };
         MODULES.set(&mut held.tables, handle, Some(module));
         module
     })
@@ -186,25 +191,27 @@ pub fn alias_module(handle: usize, module: &'static Module) {
 /// another module: another thread can get it as soon as the unload is done.
 pub fn remove_module(handle: usize, module: Option<&'static Module>) {
     let Some(module) = module else { return };
-    lock::registry(|held| {
+    let was_alive = lock::registry(|held| {
         if MODULES.get(handle).is_some_and(|m| std::ptr::eq(m, module)) {
             MODULES.set(&mut held.tables, handle, None);
         }
-        module.alive.store(false, Ordering::Release);
+        let was_alive = module.alive.swap(false, Ordering::AcqRel);
         let mut next = module.kernels.load(Ordering::Acquire);
         // SAFETY: kernels are leaked; null ends the list.
         while let Some(kernel) = unsafe { next.as_ref() } {
-            if find(kernel.address).is_some_and(|k| std::ptr::eq(k, kernel)) {
-                LAUNCHABLE.set(
-                    &mut held.tables,
-                    kernel.address,
-                    kernel.before.filter(|k| k.is_alive()),
-                );
+            let address = kernel.address();
+            if find(address).is_some_and(|k| std::ptr::eq(k, kernel)) {
+                LAUNCHABLE.set(&mut held.tables, address, kernel.before());
             }
+            reuse::add_kernel(held, module, kernel);
             next = kernel.sibling.load(Ordering::Acquire);
         }
+        was_alive
     });
-    module.code.forget();
+    // In this order: who uses the record again must not lose what is then read.
+    if module.code.forget() && was_alive == Some(true) {
+        lock::registry(|held| reuse::add(held, module));
+    }
 }
 
 /// `address` launches kernel `name` of `module`. The name is copied: its library may be unloaded.
@@ -215,56 +222,57 @@ pub fn add_function(address: usize, name: &[u8], module: Option<&'static Module>
     {
         return;
     }
-    add_kernel(address, keep(name), module, false);
+    add_kernel(address, &String::from_utf8_lossy(name), module, false);
 }
 
 /// `address` is another handle of `kernel`.
 pub fn alias_function(address: usize, kernel: &'static Kernel) {
-    if find(address).is_some_and(|k| k.number == kernel.number) {
+    let same = |known: &Kernel| {
+        let named = !known.name.is_empty() && known.name == kernel.name;
+        known.number == kernel.number || named && known.same_module(kernel.module)
+    };
+    if find(address).is_some_and(same) {
         return;
     }
-    add_numbered(kernel.number, address, kernel.name, kernel.module, false);
+    let number = || kernel.number;
+    add_numbered(number, address, kernel.name, kernel.module, false);
 }
 
 fn add_kernel(
     address: usize,
-    name: &'static str,
+    name: &str,
     module: Option<&'static Module>,
     of_driver: bool,
 ) -> Option<&'static Kernel> {
-    let number = NEXT_KERNEL.fetch_add(1, Ordering::Relaxed);
-    add_numbered(number, address, name, module, of_driver)
+    add_numbered(new_number, address, name, module, of_driver)
 }
 
-/// As [`add_kernel`], for another address of a kernel that has its number already.
+/// As [`add_kernel`]; a new record gets `number`: that of a kernel that this is another address of.
 fn add_numbered(
-    number: u32,
+    number: impl FnOnce() -> u32,
     address: usize,
-    name: &'static str,
+    name: &str,
     module: Option<&'static Module>,
     of_driver: bool,
 ) -> Option<&'static Kernel> {
     lock::registry(|held| {
         let before = find(address).filter(|k| k.is_alive() && !k.name.is_empty());
-        let kernel = keep_kernel(
-            held,
-            Kernel {
-                number,
-                address,
-                name,
-                module,
-                sibling: AtomicPtr::new(std::ptr::null_mut()),
-                before,
-                of_driver,
-                ready: AtomicU32::new(0),
-                layout: AtomicPtr::new(std::ptr::null_mut()),
-                direct: AtomicPtr::new(std::ptr::null_mut()),
-            },
-        );
+        let kernel = match module.and_then(|module| reuse::take_kernel(held, module, name)) {
+            Some(kernel) => kernel,
+            None => {
+                let name = store::name(held, name);
+                let kernel = Kernel::new(number(), name, module, of_driver);
+                let kernel = store::kernel(held, kernel);
+                if let Some(module) = module {
+                    module.link(kernel);
+                }
+                kernel
+            }
+        };
+        kernel.address.store(address, Ordering::Relaxed);
+        let before = before.map_or(std::ptr::null(), std::ptr::from_ref);
+        kernel.before.store(before.cast_mut(), Ordering::Relaxed);
         if let Some(module) = module {
-            let first = module.kernels.load(Ordering::Relaxed);
-            kernel.sibling.store(first, Ordering::Relaxed);
-            module.kernels.store(std::ptr::from_ref(kernel).cast_mut(), Ordering::Release);
             module.functions.fetch_add(1, Ordering::Relaxed);
         }
         LAUNCHABLE.set(&mut held.tables, address, Some(kernel));
@@ -272,43 +280,19 @@ fn add_numbered(
     })
 }
 
-/// A copy of a name that lives for ever, in blocks: one allocation for many names.
-fn keep(name: &[u8]) -> &'static str {
-    let name = match std::str::from_utf8(name) {
-        Ok("") => return "",
-        Ok(name) => name,
-        Err(_) => return String::from_utf8_lossy(name).into_owned().leak(),
-    };
-    let Some(to) = lock::registry(|held| take(held, name.len(), 1)).flatten() else {
-        return name.to_owned().leak();
-    };
-    // SAFETY: `name.len()` bytes that nobody else has, for ever; the copied bytes are UTF-8.
-    unsafe {
-        to.copy_from_nonoverlapping(name.as_ptr(), name.len());
-        std::str::from_utf8_unchecked(std::slice::from_raw_parts(to, name.len()))
-    }
-}
-
-/// Bytes that nobody else has, for ever, as [`Blocks::take`] gives them.
-fn take(_held: &mut lock::Held, size: usize, align: usize) -> Option<*mut u8> {
-    // SAFETY: one caller at a time: this thread holds the registry's lock, and nobody else has these blocks.
-    unsafe { BLOCKS.take(size, align) }
-}
-
-/// Stores `kernel` for ever.
-fn keep_kernel(held: &mut lock::Held, kernel: Kernel) -> &'static Kernel {
-    match take(held, size_of::<Kernel>(), align_of::<Kernel>()) {
-        // SAFETY: aligned bytes of that size that nobody else has, for ever.
-        Some(place) => unsafe {
-            let place = place.cast::<Kernel>();
-            place.write(kernel);
-            &*place
-        },
-        None => keep::forever(kernel),
-    }
-}
-
 impl Module {
+    /// `kernel` is one of it.
+    fn link(&self, kernel: &'static Kernel) {
+        let first = self.kernels.load(Ordering::Relaxed);
+        kernel.sibling.store(first, Ordering::Relaxed);
+        self.kernels.store(std::ptr::from_ref(kernel).cast_mut(), Ordering::Release);
+    }
+
+    /// What the program was given for it; the latest one.
+    pub fn handle(&self) -> usize {
+        self.handle.load(Ordering::Relaxed)
+    }
+
     /// Its image.
     pub fn code(&self) -> &Code {
         &self.code
@@ -360,7 +344,7 @@ impl Module {
         let (kind, size) = self.code.describe();
         recorder.write_meta(
             &meta::Image {
-                handle: self.handle as u64,
+                handle: self.handle() as u64,
                 api: self.api.to_owned(),
                 owner: self.code.owner(),
                 kind: kind.to_owned(),
@@ -377,8 +361,41 @@ impl Kernel {
         self.module
     }
 
+    const fn new(
+        number: u32,
+        name: &'static str,
+        module: Option<&'static Module>,
+        of_driver: bool,
+    ) -> Self {
+        Kernel {
+            number,
+            address: AtomicUsize::new(0),
+            name,
+            module,
+            sibling: AtomicPtr::new(std::ptr::null_mut()),
+            before: AtomicPtr::new(std::ptr::null_mut()),
+            of_driver,
+            ready: AtomicU32::new(0),
+            layout: AtomicPtr::new(std::ptr::null_mut()),
+            direct: crate::handle::Handles::none(),
+            waiting: reuse::Waiting::not_yet(),
+        }
+    }
+
+    /// Host stub or handle by which it became known; the latest one.
+    pub fn address(&self) -> usize {
+        self.address.load(Ordering::Relaxed)
+    }
+
+    /// The kernel that its address launches when it is gone.
+    fn before(&self) -> Option<&'static Kernel> {
+        // SAFETY: null, or a record, which is never freed.
+        let before = unsafe { self.before.load(Ordering::Relaxed).as_ref() };
+        before.filter(|before| before.is_alive() && before.address() == self.address())
+    }
+
     fn is_alive(&self) -> bool {
-        self.module.is_none_or(Module::is_alive)
+        self.waiting.is_registered() && self.module.is_none_or(Module::is_alive)
     }
 
     fn same_module(&self, module: Option<&'static Module>) -> bool {
@@ -387,49 +404,5 @@ impl Kernel {
             (None, None) => true,
             _ => false,
         }
-    }
-}
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn handles_interleave_and_addresses_are_reused() {
-        let (a, b) = (0x7000_1000, 0x7000_2000);
-        let first = add_module(a, Code::nothing(), "t", Origin::Other).unwrap();
-        let second = add_module(b, Code::nothing(), "t", Origin::Other).unwrap();
-        add_function(0x8000, b"_Z1av", Some(first));
-        add_function(0x8010, b"_Z1bv", Some(second));
-        add_function(0x8020, b"_Z1cv", Some(first));
-        // Registered twice: the newest counts, and the older one returns later.
-        add_function(0x8000, b"_Z1av", Some(second));
-        assert!(find(0x8000).unwrap().same_module(Some(second)));
-        remove_module(b, module(b));
-        assert!(find(0x8000).unwrap().same_module(Some(first)));
-        assert!(find(0x8010).is_none());
-        assert_eq!(find(0x8020).unwrap().name, "_Z1cv");
-        // The library is unloaded, and another is mapped in its place.
-        let gone = module(a);
-        remove_module(a, gone);
-        assert!(find(0x8000).is_none() && module(a).is_none());
-        assert_eq!(first.code().layout("_Z1av").unwrap_err(), "its module is unloaded");
-        let third = add_module(a, Code::nothing(), "t", Origin::Other).unwrap();
-        add_function(0x8000, b"_Z5otherv", Some(third));
-        // A late unload does not remove the new module.
-        remove_module(a, gone);
-        assert!(std::ptr::eq(module(a).unwrap(), third));
-        assert_eq!(find(0x8000).unwrap().name, "_Z5otherv");
-    }
-
-    #[test]
-    fn unknown_addresses_are_bounded() {
-        let one = find_or_unknown(0x9001);
-        assert!(std::ptr::eq(one, find_or_unknown(0x9001)));
-        for i in 0..10_000usize {
-            find_or_unknown(0x10_0000 + i * 2);
-        }
-        assert_eq!(find_or_unknown(0x77_7777_7777).number, 0);
     }
 }

@@ -16,6 +16,9 @@ pub(crate) type Header = FileHeader64<LittleEndian>;
 pub(crate) type Symbol = elf::Sym64<LittleEndian>;
 pub(crate) const LE: LittleEndian = LittleEndian;
 
+/// The longest name of a section, bytes.
+const NAME_MAX: usize = 4096;
+
 /// A file's bytes with their tables found.
 pub struct File<'d> {
     pub(crate) data: &'d [u8],
@@ -67,6 +70,13 @@ impl<'d> File<'d> {
         let segments = segments.map_err(|_| Error::File("its program headers are truncated"))?;
         let sections = header.sections(LE, data);
         let sections = sections.map_err(|_| Error::File("its section headers are truncated"))?;
+        // A name is read to its end each time that it is asked for, and all sections may have one.
+        let names = header.shstrndx(LE, data).ok().and_then(|index| {
+            sections.section(object::SectionIndex(index as usize)).ok()?.data(LE, data).ok()
+        });
+        if names.unwrap_or_default().split(|byte| *byte == 0).any(|name| name.len() > NAME_MAX) {
+            return Err(Error::File("a section has a name of more than 4096 bytes"));
+        }
         Ok(File { data, header, segments, sections })
     }
 

@@ -269,3 +269,27 @@ fn stripped_and_without_device_code() {
     assert!(!file.facts().looks_like_runtime, "its symbols can tell");
     assert_eq!(Runtime::find(&file, &file.facts(), &file), Ok(None));
 }
+
+/// Names are read to their ends whenever they are asked for: a crafted file of sections that share one of megabytes took
+/// quadratic time.
+#[test]
+fn sections_with_a_name_of_any_length() {
+    let with_name = |length: usize| {
+        let mut data = vec![0; 192];
+        data[..7].copy_from_slice(b"\x7fELF\x02\x01\x01");
+        let mut put = |at: usize, bytes: &[u8]| data[at..at + bytes.len()].copy_from_slice(bytes);
+        put(16, &[3, 0, 62, 0, 1]);
+        // The table behind the header; two sections, the second has the names.
+        put(40, &64u64.to_le_bytes());
+        put(52, &[64, 0]);
+        put(58, &[64, 0, 2, 0, 1, 0]);
+        put(128 + 4, &3u32.to_le_bytes());
+        put(128 + 24, &192u64.to_le_bytes());
+        put(128 + 32, &(length as u64 + 2).to_le_bytes());
+        data.extend([&[0][..], &vec![b'n'; length], &[0]].concat());
+        data
+    };
+    assert!(File::parse(&with_name(4096)).is_ok());
+    let Err(error) = File::parse(&with_name(4097)) else { panic!("it is read") };
+    assert!(error.to_string().contains("more than 4096 bytes"), "{error}");
+}

@@ -7,6 +7,7 @@
 //! a second in the end. `scripts/bench-image --hostile` runs it.
 
 mod make;
+mod traces;
 
 use std::hint::black_box;
 use std::path::Path;
@@ -122,9 +123,78 @@ const CASES: &[(&str, Make, Read)] = &[
     ("names: each part twice the last", doubled, name),
     ("names: brackets", |n| [b"f", &vec![b'<'; n][..]].concat(), name),
     ("names: many alike", |n| many(n, |i| format!("_Z{}k{i}v\n", 1 + i.to_string().len())), alike),
-    ("trace: chunks of nothing", |n| vec![0; n], trace),
-    ("trace: noise", noise, trace),
+    ("trace: chunks of nothing", traces::nothing, traces::read),
+    ("trace: noise", traces::noise, traces::read),
+    ("trace: buffers of one call", traces::buffers, traces::read),
+    ("trace: a ring of such", traces::ring, traces::read),
+    ("trace: chunks of one name", traces::metadata, traces::read),
+    ("trace: calls that stay open", traces::open, traces::read),
+    ("shown: calls that stay open", traces::open, cushim_testkit::trace::file),
+    ("shown: kernels", traces::kernels, cushim_testkit::trace::file),
+    ("shown: shapes of one kernel", traces::shapes, cushim_testkit::trace::file),
+    ("report: buffers of one call", traces::buffers, cushim_testkit::analysis::report),
+    ("report: kernels", traces::kernels, cushim_testkit::analysis::report),
+    ("report: shapes of one kernel", traces::shapes, cushim_testkit::analysis::report),
+    ("export: kernels", traces::kernels, cushim_testkit::analysis::export),
+    ("replay: buffers", captured, cushim_testkit::replay::launch),
+    ("replay: brackets", |n| vec![b'['; n], cushim_testkit::replay::launch),
+    ("load: kernels", |n| after_head(&many(n, |i| format!(".entry k{i}() {{ ret; }}\n"))), load),
+    ("load: constructors", constructors, load),
+    ("load: sections upon each other", |n| sections(n, ".nv.info.k\0", 1, 190), load),
+    ("doctor: files that are loaded", |n| many(n, |i| format!("object /a/b{i}\n")), told),
+    ("doctor: sections upon each other", |n| sections(n, ".dynsym\0", 11, 62), object),
+    ("doctor: sections of one long name", |n| long_names(n, 62), object),
+    (
+        "translate: kernels",
+        |n| after_head(&many(n, |i| format!(".entry k{i}() {{ ret; }}\n"))),
+        translate,
+    ),
+    ("translate: blocks", |n| body(&many(n, |i| format!("L{i}: @p bra L{};\n", i / 2))), translate),
+    ("translate: registers that live long", lives, translate),
 ];
+
+fn captured(n: usize) -> Vec<u8> {
+    let one = r#"{"before":"a","after":"b","bytes":4,"pointers":[{"at":0,"offset":4}]}"#;
+    let all = vec![one; n / (one.len() + 1)].join(",");
+    let begin = r#"{"format":1,"kernel":"k","grid":[1,1,1],"block":[1,1,1],"shared":0,"image":"i","arguments":"c","parameters":[],"buffers":["#;
+    format!("{begin}{all}]}}").into_bytes()
+}
+
+/// Variables of the names that constructors have.
+fn constructors(n: usize) -> Vec<u8> {
+    let start = ".visible .entry _start(.param .u32 a, .param .u64 b, .param .u64 c, .param .u64 d) { ret; }\n";
+    let one = |i| format!(".visible .const .align 8 .u64 __init_array_object_{i}_1 = 0;\n");
+    after_head(&[start.as_bytes(), &many(n, one)].concat())
+}
+
+/// Registers that are set in the beginning and read in the end, with branches between.
+fn lives(n: usize) -> Vec<u8> {
+    let each = |line: fn(usize) -> String| (0..n / 80).map(line).collect::<String>();
+    let text = [
+        ".reg .pred p;\n".to_owned(),
+        each(|i| format!(".reg .b32 r{i};\n")),
+        each(|i| format!("mov.b32 r{i}, {i};\n")),
+        each(|i| format!("@p bra M{i};\nM{i}:\n")),
+        each(|i| format!("add.u32 r0, r0, r{i};\n")),
+    ];
+    body(text.concat().as_bytes())
+}
+
+fn load(data: &[u8]) {
+    let _ = black_box(cushim_cli::load::image::Image::read(data));
+}
+
+fn told(data: &[u8]) {
+    cushim_testkit::doctor::told(data);
+}
+
+fn object(data: &[u8]) {
+    cushim_testkit::patch::object(data);
+}
+
+fn translate(data: &[u8]) {
+    cushim_testkit::translate::emitted(data);
+}
 
 fn file(data: &[u8]) {
     let found = inventory::read(data, &LIMITS);
@@ -176,22 +246,4 @@ fn alike(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let names: Vec<Name> = text.lines().map(Name::new).collect();
     black_box(distinct(&names.iter().collect::<Vec<_>>()));
-}
-
-/// A trace's header, and the bytes behind it.
-fn trace(data: &[u8]) {
-    use cushim_trace::{meta::Process, reader::TraceFile, testing::FileBuilder};
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("x.cushim");
-    FileBuilder::new(&Process::default()).write(&path).expect("room");
-    let mut bytes = std::fs::read(&path).expect("what was written");
-    bytes.extend_from_slice(data);
-    std::fs::write(&path, bytes).expect("room");
-    let Ok(mut file) = TraceFile::open(&path) else { return };
-    let _ = file.look(true);
-    while file.next_ns().is_some() {
-        if file.take_next(&mut |_, event| _ = black_box(event.begin_ns)).is_err() {
-            return;
-        }
-    }
 }

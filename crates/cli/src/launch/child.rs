@@ -172,13 +172,12 @@ impl Child {
     /// Waits for the end, passing signals on and calling `look` now and then.
     pub fn wait(&self, signals: &mut Signals, look: &mut dyn FnMut()) -> Ending {
         loop {
-            if let Some(came) = signals.next(INTERVAL)
-                && came.is_for(self.pid as u32)
-            {
-                // SAFETY: our child, which is not yet waited for.
-                unsafe { libc::kill(self.pid, came.signal) };
+            if let Some(came) = signals.next(INTERVAL) {
+                came.pass_on(self.pid as u32);
             }
+            signals::runs(self.pid as u32);
             if let Some(ending) = self.look() {
+                signals::runs(0);
                 return ending;
             }
             look();

@@ -39,7 +39,7 @@ pub use names::{Environment, insert};
 pub use pattern::{Names, Pattern, escape, host};
 pub use ranks::Rank;
 pub use redirect::RedirectArgs;
-pub use signals::Signals;
+pub use signals::{Signals, pass_on};
 pub use size::parse as size;
 pub use told::Told;
 pub use watched::{Watched, WatchedArgs, output};

@@ -4,7 +4,7 @@
 //! Owns: which signals are passed on and when, and what the program inherits. Must not know: traces.
 
 use std::mem::MaybeUninit;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 /// Signals that are passed on.
@@ -18,6 +18,38 @@ const FORWARDED: [i32; 8] = [
     libc::SIGTERM,
     libc::SIGCONT,
 ];
+
+/// The program, while it runs; else 0.
+static PROGRAM: AtomicU32 = AtomicU32::new(0);
+
+/// Passes on what came for the program, without waiting: for a launcher that waits for the reader of its output. Where
+/// the program has ended, this process is to end instead, and does.
+pub fn pass_on() {
+    let program = PROGRAM.load(Ordering::Relaxed);
+    while let Some(came) = next_of(&forwarded(), Duration::ZERO) {
+        if [libc::SIGTERM, libc::SIGHUP].contains(&came.signal) && has_ended(program) {
+            die_of(came.signal);
+        }
+        came.pass_on(program);
+    }
+}
+
+/// Whether `program`, our child or 0, has ended; it may still have to be waited for.
+fn has_ended(program: u32) -> bool {
+    let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
+    let how = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+    // SAFETY: a place for the answer, which is zeros where there is none; the child stays to be waited for.
+    program == 0
+        || unsafe {
+            libc::waitid(libc::P_PID, program, info.as_mut_ptr(), how) == 0
+                && info.assume_init().si_pid() != 0
+        }
+}
+
+/// Says which program runs; 0: none does any more.
+pub fn runs(program: u32) {
+    PROGRAM.store(program, Ordering::Relaxed);
+}
 
 /// Rust ignores SIGPIPE before `main`; the program must inherit the launcher's original
 /// disposition.
@@ -86,22 +118,7 @@ impl Signals {
 
     /// The next signal, waiting at most `patience`.
     pub fn next(&mut self, patience: Duration) -> Option<Came> {
-        let time = libc::timespec {
-            tv_sec: patience.as_secs() as libc::time_t,
-            tv_nsec: patience.subsec_nanos().into(),
-        };
-        let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
-        // SAFETY: a valid set, a place for the answer, a valid time.
-        let signal = unsafe { libc::sigtimedwait(&self.taken, info.as_mut_ptr(), &time) };
-        if signal <= 0 {
-            return None;
-        }
-        // SAFETY: sigtimedwait filled it in; user codes (0 and below) carry the sender.
-        let (code, pid) = unsafe {
-            let info = info.assume_init();
-            (info.si_code, info.si_pid())
-        };
-        Some(Came { signal, sender: (code <= 0).then_some(pid as u32) })
+        next_of(&self.taken, patience)
     }
 
     /// The program is gone: a further Ctrl-C is for the launcher. Pending signals for the program
@@ -118,12 +135,49 @@ impl Signals {
     }
 }
 
+/// The next signal of `set`, waiting at most `patience`.
+fn next_of(set: &libc::sigset_t, patience: Duration) -> Option<Came> {
+    let time = libc::timespec {
+        tv_sec: patience.as_secs() as libc::time_t,
+        tv_nsec: patience.subsec_nanos().into(),
+    };
+    let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
+    // SAFETY: a valid set, a place for the answer, a valid time.
+    let signal = unsafe { libc::sigtimedwait(set, info.as_mut_ptr(), &time) };
+    if signal <= 0 {
+        return None;
+    }
+    // SAFETY: sigtimedwait filled it in; user codes (0 and below) carry the sender.
+    let (code, pid) = unsafe {
+        let info = info.assume_init();
+        (info.si_code, info.si_pid())
+    };
+    Some(Came { signal, sender: (code <= 0).then_some(pid as u32) })
+}
+
+fn forwarded() -> libc::sigset_t {
+    let mut set = empty();
+    for signal in FORWARDED {
+        // SAFETY: a valid set and signal.
+        unsafe { libc::sigaddset(&mut set, signal) };
+    }
+    set
+}
+
 impl Came {
     /// Whether we must pass it on to the program `child`: not if the kernel sent it, nor if the
     /// program or its descendants did, which means a signal to the whole group.
     pub fn is_for(&self, child: u32) -> bool {
         self.signal != libc::SIGCHLD
             && (self.signal == libc::SIGCONT || self.sender.is_some_and(|s| !descends(s, child)))
+    }
+
+    /// Sends it to the program `child`, our child that is not yet waited for, where it is for that.
+    pub fn pass_on(&self, child: u32) {
+        if child != 0 && self.is_for(child) {
+            // SAFETY: a signal to our child.
+            unsafe { libc::kill(child as libc::pid_t, self.signal) };
+        }
     }
 }
 

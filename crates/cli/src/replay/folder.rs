@@ -3,6 +3,10 @@
 //! Owns: `launch.json` (format 1) and the files that it names, and that they fit each other. Must not know: what is
 //! done with them.
 
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Component, Path};
 
 use serde::Deserialize;
@@ -96,7 +100,12 @@ impl CapturedLaunch {
             return Err("a grid or block of 0 launches nothing".to_owned());
         }
         let files = launch.buffers.iter().flat_map(|buffer| [&buffer.before, &buffer.after]);
+        let mut seen = HashSet::new();
         for file in files.chain([&launch.image, &launch.arguments]) {
+            // Each has its own: a few bytes of text must not ask for a large file again and again.
+            if !seen.insert(file) {
+                return Err(format!("found the file name {file:?} twice, expected one for each"));
+            }
             // It must be a file in this folder.
             let mut parts = Path::new(file).components();
             if !matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None)) {
@@ -137,7 +146,7 @@ impl Folder {
     pub fn read(folder: &Path) -> Result<Self, Error> {
         let read = |name: &str| {
             let path = folder.join(name);
-            std::fs::read(&path).map_err(|e| Error::io("read", &path, e))
+            read_file(&path).map_err(|e| Error::io("read", &path, e))
         };
         let description = folder.join("launch.json");
         let wrong = |found: String| Error::Foreign {
@@ -166,6 +175,17 @@ impl Folder {
     }
 }
 
+/// A file's bytes. What has no end, a pipe or a device, is refused.
+fn read_file(path: &Path) -> io::Result<Vec<u8>> {
+    let mut file = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("it is no regular file"));
+    }
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -181,6 +201,8 @@ mod tests {
             ("\"image\":\"image\"", "\"image\":\"../image\"", "without folders"),
             ("\"before\":\"a\"", "\"before\":\"/etc/passwd\"", "without folders"),
             ("\"after\":\"b\"", "\"after\":\"..\"", "without folders"),
+            ("\"after\":\"b\"", "\"after\":\"a\"", "\"a\" twice"),
+            ("\"after\":\"b\"", "\"after\":\"image\"", "\"image\" twice"),
             ("\"kernel\":\"k\",", "", "kernel"),
         ];
         for (from, to, why) in cases {
@@ -191,5 +213,27 @@ mod tests {
         assert!(launch.fits(8).unwrap_err().contains("an address at 1"));
         assert!(CapturedLaunch::parse(GOOD).unwrap().fits(4).unwrap_err().contains("8 bytes at 0"));
         assert!(Folder::read(Path::new("/no/such/folder")).is_err());
+    }
+
+    #[test]
+    fn what_has_no_end_is_not_read() {
+        let folder = tempfile::tempdir().unwrap();
+        for file in ["image", "arguments", "a", "b"] {
+            std::fs::write(folder.path().join(file), [0; 8]).unwrap();
+        }
+        std::fs::write(folder.path().join("launch.json"), GOOD.replace(":4,", ":8,")).unwrap();
+        assert_eq!(Folder::read(folder.path()).unwrap().buffers.len(), 1);
+        for endless in ["/dev/zero", "pipe"] {
+            let _ = std::fs::remove_file(folder.path().join("b"));
+            if endless == "pipe" {
+                let made =
+                    std::process::Command::new("mkfifo").arg(folder.path().join("b")).status();
+                assert!(made.unwrap().success());
+            } else {
+                std::os::unix::fs::symlink(endless, folder.path().join("b")).unwrap();
+            }
+            let error = Folder::read(folder.path()).unwrap_err().to_string();
+            assert!(error.contains("regular file"), "{error}");
+        }
     }
 }

@@ -46,6 +46,8 @@ impl Follow {
     /// Follows what appears in `spool`.
     pub fn new(spool: Spool, view: View) -> Self {
         let reserve = File::open("/dev/null").ok();
+        // SAFETY: a disposition without a handler; the program has been started, and does not inherit it.
+        unsafe { libc::signal(libc::SIGIO, libc::SIG_IGN) };
         let (seen, files) = (HashSet::new(), Vec::new());
         Follow { spool, view: Some(view), seen, files, failure: None, reserve }
     }
@@ -181,9 +183,16 @@ impl Followed {
         }
     }
 
-    /// The process has closed its file and is gone. (The file of a killed one stays to the end.)
-    fn is_over(&self) -> bool {
-        self.file.as_ref().is_some_and(|file| file.header().closed) && !self.is_running()
+    /// The process is gone, and has closed its file; or nobody has the file any more, where it was killed or left by
+    /// `_exit`: there are trees of thousands of such processes.
+    fn is_over(&mut self) -> bool {
+        if self.is_running() {
+            return false;
+        }
+        // Ours would count as a writer, too.
+        self.room = None;
+        let Some(file) = &self.file else { return false };
+        file.header().closed || file.has_writer() == Some(false)
     }
 
     fn is_running(&self) -> bool {

@@ -51,7 +51,8 @@ pub struct TraceArgs {
     /// Size of the buffer between a process and the output [default: a quarter of the free memory, at most 1GiB]
     ///
     /// Events wait in memory (/dev/shm, else $TMPDIR) until they are written. If the output is read
-    /// more slowly (a pager, a full pipe), this much of each process may wait.
+    /// more slowly (a pager, a full pipe), this much of each process may wait; all processes together take half of
+    /// what was free, and then a 64th of this each.
     #[arg(
         long,
         value_name = "SIZE",
@@ -169,7 +170,9 @@ fn environment(
     let program = args.program.command.first().map(OsString::as_os_str);
     let mut set = record.environment(cuda, spool.pattern(), classes, args.view.nested, program)?;
     let backlog = args.backlog.unwrap_or_else(|| spool.backlog());
-    set.push(("CUSHIM_BACKLOG", backlog.max(BACKLOG_MIN).to_string().into()));
+    let backlog = backlog.max(BACKLOG_MIN);
+    set.push(("CUSHIM_BACKLOG", backlog.to_string().into()));
+    set.push((environ::SPARE, spool.spare(backlog).to_string().into()));
     let wait = args.when_behind == Some(WhenBehind::Wait);
     set.push(("CUSHIM_WHEN_BEHIND", if wait { "wait" } else { "lose" }.into()));
     set.push((environ::LAUNCHER, launch::run_id().into()));

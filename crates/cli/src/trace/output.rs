@@ -115,16 +115,22 @@ fn lock(file: &File) -> bool {
     locked == 0 || io::Error::last_os_error().kind() != ErrorKind::WouldBlock
 }
 
+/// The most that is written at once where a reader may be slow, bytes: a pipe that is ready takes so much (PIPE_BUF).
+const PIECE: usize = 4096;
+
 /// Gathers bytes and writes them in whole lines, so that lines of the program are not torn by ours.
 pub struct WholeLines<W: Write + AsRawFd> {
     to: W,
     held: Vec<u8>,
+    /// A write may wait for somebody who reads.
+    is_slow: bool,
 }
 
 impl<W: Write + AsRawFd> WholeLines<W> {
     /// Before `to`.
     pub fn new(to: W) -> Self {
-        WholeLines { to, held: Vec::with_capacity(2 * GATHER) }
+        let is_slow = is_slow(to.as_raw_fd());
+        WholeLines { to, held: Vec::with_capacity(2 * GATHER), is_slow }
     }
 
     fn write_held(&mut self, count: usize) -> io::Result<()> {
@@ -133,12 +139,22 @@ impl<W: Write + AsRawFd> WholeLines<W> {
             if done == count {
                 break Ok(());
             }
-            match self.to.write(&self.held[done..count]) {
+            let mut end = count;
+            if self.is_slow {
+                // While nobody reads, signals still reach the program.
+                while !has_room(self.to.as_raw_fd()) {
+                    crate::launch::pass_on();
+                }
+                end = end.min(done + PIECE);
+            }
+            match self.to.write(&self.held[done..end]) {
                 Ok(0) => break Err(ErrorKind::WriteZero.into()),
                 Ok(n) => done += n,
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
                 // The program may have made the terminal that it shares with us non-blocking.
-                Err(e) if e.kind() == ErrorKind::WouldBlock => wait_for_room(self.to.as_raw_fd()),
+                Err(e) if e.kind() == ErrorKind::WouldBlock => {
+                    has_room(self.to.as_raw_fd());
+                }
                 Err(e) => break Err(e),
             }
         };
@@ -147,10 +163,21 @@ impl<W: Write + AsRawFd> WholeLines<W> {
     }
 }
 
-fn wait_for_room(fd: i32) {
+/// Waits a moment for room; whether there is some, or an error that a write tells of.
+fn has_room(fd: i32) -> bool {
+    const PATIENCE_MS: i32 = 100;
     let mut poll = libc::pollfd { fd, events: libc::POLLOUT, revents: 0 };
     // SAFETY: one valid entry.
-    unsafe { libc::poll(&mut poll, 1, 1000) };
+    unsafe { libc::poll(&mut poll, 1, PATIENCE_MS) != 0 }
+}
+
+/// Whether it is no file on a disk.
+fn is_slow(fd: i32) -> bool {
+    // SAFETY: all zeros is a valid `stat`.
+    let mut found: libc::stat = unsafe { std::mem::zeroed() };
+    // SAFETY: a valid place for the answer; a bad descriptor is an error.
+    let known = unsafe { libc::fstat(fd, &mut found) } == 0;
+    known && found.st_mode & libc::S_IFMT != libc::S_IFREG
 }
 
 impl<W: Write + AsRawFd> Write for WholeLines<W> {

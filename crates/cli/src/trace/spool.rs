@@ -48,6 +48,12 @@ impl Spool {
         (free(&self.path) / 4).clamp(16 << 20, 1 << 30)
     }
 
+    /// How much all processes together leave free, where one alone may take `backlog` bytes.
+    pub fn spare(&self, backlog: u64) -> u64 {
+        let free = free(&self.path);
+        (free / 2).min(free.saturating_sub(backlog))
+    }
+
     /// The folder.
     pub fn path(&self) -> &Path {
         &self.path

@@ -14,6 +14,7 @@ mod text;
 
 use std::collections::BTreeSet;
 use std::io::{self, BufWriter, Write};
+use std::time::{Duration, Instant};
 
 use cushim_trace::event::{Body, Event, Gpu};
 use cushim_trace::meta::Metadata;
@@ -35,6 +36,9 @@ use seen::Seen;
 use stats::Stats;
 pub(crate) use table::size;
 use text::Text;
+
+/// How long one file is read before its launcher looks after the program and other files.
+const ROUND: Duration = Duration::from_millis(200);
 
 /// Writes the events that it gets.
 pub struct View {
@@ -217,7 +221,9 @@ impl View {
     pub fn pump(&mut self, index: usize, file: &mut TraceFile, last: bool) -> Result<(), Error> {
         let source = Source::of(index, file);
         let mut result = Ok(());
-        file.poll(last, &mut |meta, event| {
+        let begun = Instant::now();
+        let mut go_on = || last || begun.elapsed() < ROUND;
+        file.poll_while(last, &mut go_on, &mut |meta, event| {
             if result.is_ok() {
                 result = self.event(&source, meta, event);
             }

@@ -90,6 +90,19 @@ fn what_goes_straight() {
     }
 }
 
+/// The driver is only asked on threads whose context the runtime has just used: each one's first launch is the runtime's.
+#[test]
+fn the_first_launch_of_each_thread_is_the_runtimes() {
+    let lab = Lab::new();
+    for major in [11, 12, 13] {
+        let program = lab.program("steps.c", major);
+        let how = how().with("CUSHIM_DIRECT", "1");
+        let ran = lab.run(&program, &["threads", "6", "5"], &how);
+        assert_eq!(ran.end, "exit 0", "{}", ran.stderr);
+        assert_eq!((through(&ran), driven(&ran).len()), (6, 30), "{major}");
+    }
+}
+
 #[test]
 fn rules_and_tools_see_no_difference() {
     let lab = Lab::new();

@@ -21,6 +21,7 @@ mod lab;
 mod load;
 mod loader;
 mod log;
+mod memory;
 mod native;
 mod nvtx;
 mod offload;

@@ -122,6 +122,38 @@ fn what_a_tool_changes() {
     }
 }
 
+/// A tool that calls CUDA as the program does comes to our export: its own call is not shown to it, else it could call
+/// itself for ever.
+#[test]
+fn a_tools_own_calls_are_not_shown_to_it() {
+    let lab = Lab::new();
+    let probe = tool(&lab, "probe.c");
+    for major in [11, 12, 13] {
+        let program = lab.program("steps.c", major);
+        let how = How::shim().with("CUSHIM_TOOL", &probe).with("PROBE", "hook see");
+        let ran = lab.run(&program, &["launch", "2"], &how);
+        assert_eq!(ran.end, "exit 0", "{}", ran.stderr);
+        let said = |what: &str| ran.stderr.lines().filter(|l| l.starts_with(what)).count();
+        assert_eq!((said("hook 0"), said("begin "), said("end 0")), (2, 2, 2), "{}", ran.stderr);
+        assert_eq!(said("call memory"), 0, "{}", ran.stderr);
+    }
+}
+
+/// Destructors run after exit handlers: what they launch is not shown to a tool that was told of the end.
+#[test]
+fn after_the_end_no_tool_is_asked() {
+    let lab = Lab::new();
+    let program = lab.program("late.c", 12);
+    let how = How::shim().with("CUSHIM_TOOL", tool(&lab, "probe.c")).with("PROBE", "see");
+    let ran = lab.run(&program, &[], &how);
+    assert_eq!(ran.end, "exit 5", "{}", ran.stderr);
+    assert!(ran.stdout.contains("destructor "), "it launches: {}", ran.stdout);
+    let said: Vec<&str> = ran.stderr.lines().collect();
+    let begins = said.iter().filter(|l| l.starts_with("begin ")).count();
+    assert!(begins >= 2, "{}", ran.stderr);
+    assert_eq!(said.last(), Some(&"end of process"), "{}", ran.stderr);
+}
+
 #[test]
 fn marks_are_recorded() {
     let lab = Lab::new();

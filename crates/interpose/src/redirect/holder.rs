@@ -77,7 +77,7 @@ pub fn is_registered(handle: usize, name: &str) -> bool {
 impl Holder {
     /// What holds a module of the program's.
     pub fn of(module: &Module) -> Holder {
-        let handle = module.handle;
+        let handle = module.handle();
         match (module.origin(), module.node()) {
             (Origin::Registered, _) => Holder::Registered(handle),
             (Origin::Module, _) => Holder::Module(handle),

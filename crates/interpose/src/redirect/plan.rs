@@ -22,7 +22,7 @@ use super::variant::{self, Variant, Variants};
 use crate::config;
 use crate::layouts::Code;
 use crate::log::{self, Level};
-use crate::registry::Module;
+use crate::registry::{self, Module};
 use crate::tools;
 
 /// The rules of this process.
@@ -126,6 +126,9 @@ impl Plan {
         let rules: Vec<Planned> = rules.into_iter().map(Planned::new).collect();
         if rules.iter().any(Planned::is_for_launches) {
             asked::enable();
+        }
+        if !rules.is_empty() {
+            registry::keep_apart();
         }
         Plan { rules }
     }

@@ -46,7 +46,7 @@ impl Kernel {
         let record = meta::Kernel {
             types: types.unwrap_or_default(),
             mangled: self.name.to_owned(),
-            address: self.address as u64,
+            address: self.address() as u64,
             owner,
             params: known.map(|l| l.params.iter().map(|p| (p.offset, p.size)).collect()),
         };
@@ -75,7 +75,7 @@ impl Kernel {
         }
         let layout = match self.module {
             Some(module) if !self.name.is_empty() => module.code.layout(self.name)?,
-            _ if self.of_driver => layouts::ask_driver(self.address).ok_or_else(|| {
+            _ if self.of_driver => layouts::ask_driver(self.address()).ok_or_else(|| {
                 "the driver does not report parameter layouts (it does from CUDA 12.4 on)"
                     .to_owned()
             })?,

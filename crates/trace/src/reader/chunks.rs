@@ -104,6 +104,9 @@ impl TraceFile {
                 chunk.read = used;
             }
         }
+        // The writer has left all but the last one: that was there when the others were read.
+        let left = self.meta_chunks.len().saturating_sub(1);
+        self.finished.extend(self.meta_chunks.drain(..left).map(|chunk| (chunk.start, chunk.size)));
         Ok(())
     }
 }

@@ -15,6 +15,7 @@ mod window;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::fs::File;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -162,9 +163,15 @@ impl TraceFile {
 
     /// Reads the first page, new chunk headers, new metadata and new marks.
     pub fn refresh(&mut self) -> Result<(), Error> {
-        self.header = read_header(&self.file, &self.path)?;
         let mut found = Vec::new();
         self.find_reused(&mut found)?;
+        self.refresh_with(found)
+    }
+
+    /// The same, with chunks that were `found` before. Those of a ring are looked at once for each look at the file,
+    /// and not for each of its buffers: both may be thousands.
+    fn refresh_with(&mut self, mut found: Vec<Found>) -> Result<(), Error> {
+        self.header = read_header(&self.file, &self.path)?;
         self.find_chunks(&mut found)?;
         // In a ring, file order is not time order; otherwise all sequences are 0, and the sort
         // keeps their order.
@@ -189,10 +196,27 @@ impl TraceFile {
         Ok(())
     }
 
-    /// Places (offset and size in bytes) of event chunks that were handed out completely since the
-    /// last call and that the writer has left: the only reader of a live file may free them.
+    /// Places (offset and size in bytes) of chunks that were read completely since the last call and that the
+    /// writer has left: the only reader of a live file may free them.
     pub fn take_finished(&mut self) -> Vec<(u64, u64)> {
         std::mem::take(&mut self.finished)
+    }
+
+    /// Whether a process has the file open, or mapped, for writing; `None` where the file system does not say. SIGIO
+    /// must be ignored: it tells of one that opens the file at this moment.
+    pub fn has_writer(&self) -> Option<bool> {
+        let lease = |kind: i32| {
+            // SAFETY: an open file; no memory is touched.
+            match unsafe { libc::fcntl(self.file.as_raw_fd(), libc::F_SETLEASE, kind) } {
+                0 => Ok(()),
+                _ => Err(std::io::Error::last_os_error()),
+            }
+        };
+        // A lease for reading is only given where nobody writes (fcntl(2)).
+        match lease(libc::F_RDLCK) {
+            Ok(()) => lease(libc::F_UNLCK).ok().map(|()| false),
+            Err(error) => (error.raw_os_error() == Some(libc::EAGAIN)).then_some(true),
+        }
     }
 
     fn read_at(&self, bytes: &mut [u8], at: u64) -> Result<usize, Error> {
@@ -215,9 +239,27 @@ impl TraceFile {
         last: bool,
         take: &mut dyn FnMut(&Metadata, &Event<'_>),
     ) -> Result<Progress, Error> {
+        self.poll_while(last, &mut || true, take)
+    }
+
+    /// As [`TraceFile::poll`], as long as `go_on` says so, which is asked now and then: a process may write faster than
+    /// its trace is read. What is left is there at the next poll.
+    pub fn poll_while(
+        &mut self,
+        last: bool,
+        go_on: &mut dyn FnMut() -> bool,
+        take: &mut dyn FnMut(&Metadata, &Event<'_>),
+    ) -> Result<Progress, Error> {
+        const ROUND: u64 = 1024;
         self.look(last)?;
         let before = self.events;
-        while self.take_next(take)? {}
+        let mut steps = 0u64;
+        while self.take_next(take)? {
+            steps += 1;
+            if steps.is_multiple_of(ROUND) && !go_on() {
+                break;
+            }
+        }
         let mut progress = Progress { events: self.events - before, pending: 0 };
         for buffer in self.buffers.values() {
             let head = buffer.window.get(buffer.taken..buffer.taken + 32).unwrap_or(&[]);
@@ -236,7 +278,7 @@ impl TraceFile {
             self.fill(number, last)?;
         }
         // Metadata is stored before the events that refer to it: it is in the file by now.
-        self.refresh()?;
+        self.refresh_with(Vec::new())?;
         self.heads.clear();
         for &number in &numbers {
             if let Some(begin) = self.peek(number, last)? {
@@ -303,7 +345,7 @@ impl TraceFile {
             self.fill(number, last)?;
             // These events may be newer than the metadata read so far; theirs is in the file by
             // now.
-            self.refresh()?;
+            self.refresh_with(Vec::new())?;
         }
         let Some(buffer) = self.buffers.get(&number) else { return Ok(None) };
         if buffer.taken >= buffer.usable {

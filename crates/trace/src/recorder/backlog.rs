@@ -11,6 +11,8 @@ use super::Recorder;
 use super::buffer::FIRST_CHUNK;
 use crate::layout::{CHUNK_MAX, PAGE};
 
+/// What part of the bound is left to a process where the spare room is used up.
+const SHARE: u64 = 64;
 /// Time between two looks at the reader's progress.
 const PAUSE_NS: libc::c_long = 1_000_000;
 /// Pauses after which the writer checks that there still is a reader.
@@ -26,9 +28,14 @@ impl Recorder {
         })
     }
 
-    /// Whether the reader would be too far behind with `size` more bytes.
+    /// Whether the reader would be too far behind with `size` more bytes. What it cannot give back, the chunks
+    /// that are still written, does not count against it.
     pub(super) fn is_behind(&self, size: usize) -> bool {
         let Some(backlog) = self.backlog else { return false };
+        let free = (backlog.spare > 0).then(|| self.cold(|cold| cold.backing.free())).flatten();
+        let crowded = free.flatten().is_some_and(|free| free < backlog.spare);
+        let most = if crowded { backlog.most / SHARE } else { backlog.most };
+        let needed = self.pinned.load(Ordering::Relaxed).saturating_add(size as u64);
         let header = self.header.as_ptr();
         // SAFETY: `header` stays mapped as long as `self`; both words are only touched as atomics from now on.
         let (used, returned) = unsafe {
@@ -37,7 +44,7 @@ impl Recorder {
                 AtomicU64::from_ptr(&raw mut (*header).returned).load(Ordering::Acquire),
             )
         };
-        used.saturating_sub(returned).saturating_add(size as u64) > backlog.most
+        used.saturating_sub(returned).saturating_add(size as u64) > most.max(needed)
     }
 
     /// Whether the reader is near enough for `size` more bytes; waits for it where the settings say
@@ -95,7 +102,7 @@ mod tests {
 
     fn recorder(wait: bool) -> (tempfile::TempDir, Recorder) {
         let dir = tempfile::tempdir().unwrap();
-        let backlog = Some(Backlog { most: 1 << 20, wait });
+        let backlog = Some(Backlog { most: 1 << 20, wait, spare: 0 });
         let settings = Settings { backlog, limit: 1 << 40, ..Settings::default() };
         let recorder = Recorder::open(&dir.path().join("x.cushim"), &settings, &Process::default());
         (dir, recorder.unwrap())
@@ -161,5 +168,83 @@ mod tests {
         store(&recorder, &mut buffer, 40_000);
         let file = TraceFile::open(&path).unwrap();
         assert!(file.header().lost[Lost::Behind as usize] > 0, "nobody is waited for");
+    }
+
+    /// Reads and gives back until `stop`.
+    fn read_along(path: &std::path::Path, stop: impl Fn() -> bool) -> (u64, TraceFile) {
+        let mut file = TraceFile::open(path).unwrap();
+        let (room, mut seen) = (Room::open(path).unwrap(), 0);
+        while !stop() {
+            file.poll(false, &mut |_, _| seen += 1).unwrap();
+            room.give_back(file.take_finished().iter().map(|(_, size)| size).sum());
+        }
+        file.poll(true, &mut |_, _| seen += 1).unwrap();
+        (seen, file)
+    }
+
+    fn locked(dir: &tempfile::TempDir) -> std::fs::File {
+        use std::os::fd::AsRawFd;
+        let folder = std::fs::File::open(dir.path()).unwrap();
+        // SAFETY: an open file.
+        assert_eq!(unsafe { libc::flock(folder.as_raw_fd(), libc::LOCK_EX) }, 0);
+        folder
+    }
+
+    /// Each thread has a chunk that it writes, which no reader can give back: 100 of them are more than the bound.
+    #[test]
+    fn more_threads_than_the_bound_has_chunks() {
+        let (dir, recorder) = recorder(true);
+        let _folder = locked(&dir);
+        let start = std::sync::Barrier::new(100);
+        std::thread::scope(|scope| {
+            let write = || {
+                let mut buffer = recorder.attach(1).unwrap();
+                store(&recorder, &mut buffer, 1);
+                start.wait();
+                store(&recorder, &mut buffer, 2000);
+                buffer
+            };
+            let writers: Vec<_> = (0..100).map(|_| scope.spawn(write)).collect();
+            let over = || writers.iter().all(|writer| writer.is_finished());
+            let (seen, file) = read_along(&dir.path().join("x.cushim"), over);
+            assert_eq!((seen, file.header().lost), (100 * 2001, Default::default()));
+        });
+    }
+
+    /// Metadata is given back as events are: a program with much of it is not behind for ever.
+    #[test]
+    fn more_metadata_than_the_bound() {
+        let (dir, recorder) = recorder(true);
+        let _folder = locked(&dir);
+        let path = dir.path().join("x.cushim");
+        std::thread::scope(|scope| {
+            let writer = scope.spawn(|| {
+                let mut buffer = recorder.attach(1).unwrap();
+                for round in 0..3000 {
+                    let name = format!("{round} {}", "x".repeat(2000));
+                    assert!(recorder.write_meta(&crate::meta::encode_name(round, &name)));
+                    store(&recorder, &mut buffer, 10);
+                }
+            });
+            let (seen, file) = read_along(&path, || writer.is_finished());
+            assert_eq!((seen, file.header().lost), (30_000, Default::default()));
+            assert_eq!(file.metadata().names.len(), 3000);
+            assert_eq!(file.damaged(), 0);
+        });
+    }
+
+    /// Several processes have one file system: below the spare room, each has a part of its bound.
+    #[test]
+    fn all_files_together_leave_room() {
+        let dir = tempfile::tempdir().unwrap();
+        let backlog = Some(Backlog { most: 64 << 20, wait: false, spare: u64::MAX });
+        let settings = Settings { backlog, limit: 1 << 40, ..Settings::default() };
+        let path = dir.path().join("x.cushim");
+        let recorder = Recorder::open(&path, &settings, &Process::default()).unwrap();
+        let mut buffer = recorder.attach(1).unwrap();
+        store(&recorder, &mut buffer, 100_000);
+        let file = TraceFile::open(&path).unwrap();
+        let (used, lost) = (file.header().used, file.header().lost[Lost::Behind as usize]);
+        assert!(used <= 1 << 20 && lost > 80_000, "{used} {lost}");
     }
 }

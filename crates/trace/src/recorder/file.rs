@@ -146,12 +146,23 @@ impl Backing {
 
     /// Whether the file system is nearly full: less than an eighth free, and less than 1 GiB.
     pub fn is_crowded(&self) -> bool {
+        self.stat().is_some_and(|found| {
+            let most = (1u64 << 30) / (found.f_bsize as u64).max(1);
+            found.f_bavail < most.min(found.f_blocks / 8)
+        })
+    }
+
+    /// The free bytes of the file system, where they are known.
+    pub fn free(&self) -> Option<u64> {
+        self.stat().map(|found| found.f_bavail.saturating_mul(found.f_bsize as u64))
+    }
+
+    fn stat(&self) -> Option<libc::statfs> {
         // SAFETY: all-zero is a valid `statfs`.
         let mut found: libc::statfs = unsafe { std::mem::zeroed() };
         // SAFETY: `found` is a valid place for the answer; a bad descriptor is an error.
         let known = unsafe { libc::syscall(libc::SYS_fstatfs, self.fd, &raw mut found) } == 0;
-        let most = (1u64 << 30) / (found.f_bsize as u64).max(1);
-        known && found.f_bavail < most.min(found.f_blocks / 8)
+        known.then_some(found)
     }
 
     fn reopen(&mut self) -> Option<()> {
@@ -252,7 +263,7 @@ mod tests {
             assert_eq!(lost[Lost::NoSpace as usize], lost.iter().sum::<u64>(), "{lost:?}");
             assert!(lost[Lost::NoSpace as usize] > 0);
             // The same with a reader, which leaves space for others.
-            let backlog = Some(crate::recorder::Backlog { most: 1 << 30, wait: false });
+            let backlog = Some(crate::recorder::Backlog { most: 1 << 30, wait: false, spare: 0 });
             let settings = crate::recorder::Settings { backlog, ..Default::default() };
             let recorder =
                 crate::recorder::Recorder::open(&at.join("z"), &settings, &process).unwrap();

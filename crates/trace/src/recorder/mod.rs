@@ -45,6 +45,8 @@ pub struct Recorder {
     backlog: Option<Backlog>,
     /// The reader is gone: no call waits any more.
     alone: AtomicBool,
+    /// Bytes that a reader cannot give back: the first page, and a chunk for each buffer and for metadata.
+    pinned: AtomicU64,
 }
 
 // SAFETY: `header` is only written through atomics or under `lock`; `cold` only under `lock`.
@@ -112,6 +114,7 @@ impl Recorder {
             full: AtomicU32::new(0),
             backlog: settings.backlog,
             alone: AtomicBool::new(false),
+            pinned: AtomicU64::new(PAGE as u64),
         };
         recorder.write_meta(&process.encode());
         Ok(recorder)
@@ -186,7 +189,13 @@ impl Recorder {
             let least = (record.len() + CHUNK_HEADER).next_multiple_of(PAGE);
             let size = least.max(if cold.meta.is_none() { 16 << 10 } else { 128 << 10 });
             let Ok(base) = self.new_chunk(cold, CHUNK_META, size, 0, 0) else { return false };
-            // A full metadata chunk stays mapped: there are few.
+            let before = cold.meta.as_ref().map_or(0, |full| full.size as u64);
+            if let Some(full) = cold.meta.take() {
+                // SAFETY: a whole mapping of ours, which nobody else has.
+                unsafe { libc::munmap(full.base.as_ptr().cast(), full.size) };
+            }
+            self.pinned.fetch_add(size as u64, Ordering::Relaxed);
+            self.pinned.fetch_sub(before, Ordering::Relaxed);
             cold.meta = Some(MetaChunk { base, size, used: CHUNK_HEADER });
         }
         let Some(meta) = cold.meta.as_mut() else { return false };
@@ -207,6 +216,7 @@ impl Recorder {
         let mut buffer = self.cold(|cold| {
             cold.free.pop().unwrap_or_else(|| {
                 cold.next_buffer += 1;
+                self.pinned.fetch_add(self.largest_chunk() as u64, Ordering::Relaxed);
                 Buffer::new(cold.next_buffer, tid)
             })
         })?;

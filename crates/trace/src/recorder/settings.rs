@@ -12,6 +12,9 @@ pub struct Backlog {
     pub most: u64,
     /// Calls wait for the reader as long as there is one; else their events are lost.
     pub wait: bool,
+    /// The free bytes of the file system from which on only a part of `most` may wait: the files of all processes
+    /// of a run share them. 0: each process for itself.
+    pub spare: u64,
 }
 
 /// How a file is written.

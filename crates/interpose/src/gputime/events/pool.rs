@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize,
 use cushim_process::memory;
 
 /// How many contexts of a process are timed.
-pub const CONTEXTS: usize = 64;
+pub const CONTEXTS: usize = crate::loaded::POOLS;
 /// The most pairs of a pool, and so the most launches that wait for the GPU at a time.
 pub const PAIRS: usize = 1 << 14;
 /// [`Pool::context`] of a context that is gone.

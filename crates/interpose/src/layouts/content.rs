@@ -1,0 +1,82 @@
+//! Whether code is the same as code that was loaded before.
+//!
+//! Owns: what stands for an image's bytes and where they come from. What lies in memory, or in a file that the
+//! program named, is read when it is loaded, and hashed then. What lies in a loaded library is not: libraries bring
+//! gigabytes. There the place stands for it, and the bytes are hashed when a library comes to this place again.
+//!
+//! Must not know: what equal code is good for.
+
+use std::sync::atomic::Ordering;
+
+use cushim_process::elf::Object;
+use xxhash_rust::xxh3::xxh3_128;
+
+use super::Code;
+
+/// What stands for code. 128 bits of XXH3, which differ by chance in all that one process ever loads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// It cannot be told: the same as nothing.
+    Unknown,
+    /// Its bytes, and where they come from.
+    Bytes(u128),
+    /// Its place: its library's file, offset and length. Other bytes may have been there before.
+    Place(u128),
+}
+
+/// Larger images in libraries are not hashed, bytes: a library with one is not loaded a thousand times.
+const MOST: usize = 64 << 20;
+
+impl Content {
+    /// That of bytes that come from nowhere else.
+    pub fn of(bytes: &[u8]) -> Self {
+        Content::Bytes(xxh3_128(bytes))
+    }
+
+    pub(super) fn of_file(path: &str, bytes: &[u8]) -> Self {
+        Content::Bytes(both(xxh3_128(path.as_bytes()), xxh3_128(bytes)))
+    }
+
+    pub(super) fn of_object(object: &Object, address: usize, length: usize) -> Self {
+        let place = [address.wrapping_sub(object.base()), length].map(usize::to_le_bytes);
+        let name = xxh3_128(object.file_name().to_bytes());
+        Content::Place(both(name, xxh3_128(place.as_flattened())))
+    }
+
+    /// The same with more that tells it from others.
+    pub fn with(self, more: &[u8]) -> Self {
+        let more = xxh3_128(more);
+        match self {
+            Content::Unknown => Content::Unknown,
+            Content::Bytes(of) => Content::Bytes(both(of, more)),
+            Content::Place(of) => Content::Place(both(of, more)),
+        }
+    }
+}
+
+fn both(a: u128, b: u128) -> u128 {
+    xxh3_128([a.to_le_bytes(), b.to_le_bytes()].as_flattened())
+}
+
+impl Code {
+    /// What stands for it.
+    pub fn content(&self) -> Content {
+        self.content
+    }
+
+    /// The hash of its bytes; `None` where there are none, or too many. To be called while they are there.
+    pub fn hash(&self) -> Option<u128> {
+        self.bytes().filter(|bytes| bytes.len() <= MOST).map(xxh3_128)
+    }
+
+    /// Becomes `other`, which is the same code, and may lie elsewhere; takes over what was read of it. False where
+    /// another thread is in the way.
+    pub fn renew(&self, other: &mut Code) -> bool {
+        let theirs = other.index.get_mut();
+        let done = self.index.with(|ours| std::mem::swap(ours, theirs)).is_some();
+        if done {
+            self.address.store(other.address(), Ordering::Release);
+        }
+        done
+    }
+}

@@ -1,0 +1,174 @@
+//! Records of modules that are gone, for the next ones of the same content.
+//!
+//! Owns: which records may be used again, and where they wait. Records are never freed, as whoever launches holds them
+//! without a lock, and events name kernels by number. But the record of an equal module says the same, whoever still
+//! holds it. So a program that loads and unloads a library all day keeps its records once, in memory and in the trace. (A handle
+//! or stub at an address that never was one takes some 50 bytes of the tables all the same; addresses come back.)
+//!
+//! Must not know: how content is compared.
+
+use std::hash::Hasher;
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+
+use cushim_process::table::PointerTable;
+use cushim_trace::meta;
+use xxhash_rust::xxh3::Xxh3;
+
+use super::{Kernel, Module};
+use crate::layouts::{Code, Content};
+use crate::loaded;
+use crate::lock::Held;
+use crate::origin::Origin;
+
+/// The last module that is gone, by key; others of the key follow it.
+static GONE: PointerTable<Module> = PointerTable::new();
+/// The last kernel that is registered no more, by the key of its module and name.
+static SPARE: PointerTable<Kernel> = PointerTable::new();
+/// Keys of places whose bytes were not hashed when they were met.
+static MET: PointerTable<()> = PointerTable::new();
+/// Whether records tell modules apart that are the same.
+static APART: AtomicBool = AtomicBool::new(false);
+
+/// From now on each module has a record of its own: rules and tools know modules by it.
+pub fn keep_apart() {
+    APART.store(true, Ordering::Release);
+}
+
+/// What tells a module from others, as far as its record and those of its kernels say it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Key {
+    /// The same key: the same records.
+    Same(u128),
+    /// Its bytes were not looked at.
+    Place(u128),
+    /// Not to be compared.
+    None,
+}
+
+impl Key {
+    /// The key of a module; hashes the bytes of its code where its place was met before.
+    pub(super) fn of(code: &Code, images: &[meta::Image], api: &str, origin: Origin) -> Key {
+        let more = [&[origin as u8], api.as_bytes()].concat();
+        let content = match images {
+            [] => code.content(),
+            images => {
+                let images: Vec<u8> = images.iter().flat_map(meta::Image::encode).collect();
+                Content::of(code.owner().as_bytes()).with(&images)
+            }
+        };
+        match content.with(&more) {
+            Content::Unknown => Key::None,
+            Content::Bytes(of) => Key::Same(of),
+            Content::Place(of) if MET.get(short(of)).is_none() => Key::Place(of),
+            place @ Content::Place(_) => match code.hash().map(|h| place.with(&h.to_le_bytes())) {
+                Some(Content::Place(of)) => Key::Same(of),
+                _ => Key::None,
+            },
+        }
+    }
+}
+
+/// A key of a table: never 0.
+fn short(key: u128) -> usize {
+    (key as usize).max(1)
+}
+
+/// What a kernel's record needs to wait here.
+pub(super) struct Waiting {
+    /// Whether it is registered.
+    registered: AtomicBool,
+    next: AtomicPtr<Kernel>,
+}
+
+impl Waiting {
+    /// That of a kernel that is registered.
+    pub(super) const fn not_yet() -> Self {
+        Waiting { registered: AtomicBool::new(true), next: AtomicPtr::new(std::ptr::null_mut()) }
+    }
+
+    /// Whether the kernel is registered, as far as its record is to be used again.
+    pub(super) fn is_registered(&self) -> bool {
+        self.registered.load(Ordering::Relaxed)
+    }
+}
+
+/// `module` is gone, its code forgotten: its record may be used again.
+pub(super) fn add(held: &mut Held, module: &'static Module) {
+    match module.key {
+        Key::Same(key) => {
+            let before = GONE.get(short(key));
+            module.gone.store(pointer(before), Ordering::Relaxed);
+            GONE.set(&mut held.tables, short(key), Some(module));
+        }
+        Key::Place(place) => MET.set(&mut held.tables, short(place), Some(&())),
+        Key::None => {}
+    }
+}
+
+/// `kernel` is registered no more.
+pub(super) fn add_kernel(held: &mut Held, module: &Module, kernel: &'static Kernel) {
+    let reusable = matches!(module.key, Key::Same(_));
+    if !reusable || !kernel.waiting.registered.swap(false, Ordering::Relaxed) {
+        return;
+    }
+    kernel.direct.forget();
+    loaded::forget(kernel.number);
+    let key = key_of_kernel(module, kernel.name);
+    kernel.waiting.next.store(pointer(SPARE.get(key)), Ordering::Relaxed);
+    SPARE.set(&mut held.tables, key, Some(kernel));
+}
+
+/// The record of a module that is gone and was the same; its code is now what `code` was, which is left without what was
+/// read.
+pub(super) fn take(
+    held: &mut Held,
+    key: Key,
+    handle: usize,
+    code: &mut Code,
+) -> Option<&'static Module> {
+    let Key::Same(key) = key else { return None };
+    let first = GONE.get(short(key)).filter(|gone| gone.key == Key::Same(key));
+    let module = first.filter(|_| !APART.load(Ordering::Acquire))?;
+    if !module.code.renew(code) {
+        return None;
+    }
+    let next = module.gone.load(Ordering::Relaxed);
+    // SAFETY: null, or a record, which is never freed.
+    GONE.set(&mut held.tables, short(key), unsafe { next.as_ref() });
+    module.handle.store(handle, Ordering::Relaxed);
+    module.functions.store(0, Ordering::Relaxed);
+    module.alive.store(true, Ordering::Release);
+    Some(module)
+}
+
+/// The record of a kernel of this name that `module` had before; it is registered now.
+pub(super) fn take_kernel(held: &mut Held, module: &Module, name: &str) -> Option<&'static Kernel> {
+    if name.is_empty() || !matches!(module.key, Key::Same(_)) {
+        return None;
+    }
+    let key = key_of_kernel(module, name);
+    let same = |kernel: &&Kernel| {
+        kernel.name == name && kernel.module.is_some_and(|its| std::ptr::eq(its, module))
+    };
+    let kernel = SPARE.get(key).filter(same)?;
+    let next = kernel.waiting.next.load(Ordering::Relaxed);
+    // SAFETY: null, or a record, which is never freed.
+    SPARE.set(&mut held.tables, key, unsafe { next.as_ref() });
+    kernel.waiting.registered.store(true, Ordering::Relaxed);
+    if kernel.layout.load(Ordering::Relaxed).is_null() {
+        // Perhaps only because it was launched too late: it is looked for again.
+        kernel.ready.store(0, Ordering::Relaxed);
+    }
+    Some(kernel)
+}
+
+fn key_of_kernel(module: &Module, name: &str) -> usize {
+    let mut hash = Xxh3::new();
+    hash.update(&std::ptr::from_ref(module).addr().to_le_bytes());
+    hash.update(name.as_bytes());
+    (hash.finish() as usize).max(1)
+}
+
+fn pointer<T>(of: Option<&'static T>) -> *mut T {
+    of.map_or(std::ptr::null_mut(), |of| std::ptr::from_ref(of).cast_mut())
+}
