@@ -33,6 +33,11 @@ int main(int argc, char **argv) {
     runtime("libcudart.so.12.4.127");
     runtime("libcudart.so.13");
     runtime("libcudart.so.13.0.96");
+    /* A program whose runtime is newer than the driver makes machine code for it. */
+    int of_driver = 0, of_runtime = 0;
+    ((int (*)(int *))dlsym(open_it("libcuda.so.1"), "cuDriverGetVersion"))(&of_driver);
+    ((int (*)(int *))dlsym(open_it("libcudart.so.13"), "cudaRuntimeGetVersion"))(&of_runtime);
+    printf("the driver is %s than the newest runtime\n", of_driver < of_runtime ? "older" : "no older");
     const char *others[] = {"libcudart.so.99", "libcudart.so.120", "libcudart.so.1", "libcudart.sox", "libcuda.sox", "libcudadebugger.so.1"};
     for (int i = 0; i < 6; i++) printf("%s: %s\n", others[i], open_it(others[i]) ? "opened" : "not found");
     printf("libcuda.so in a folder: %s\n", open_it("/nonexistent/libcuda.so") ? "opened" : "not found");
