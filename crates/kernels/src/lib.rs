@@ -24,8 +24,12 @@ macro_rules! driver {
                 type Function = unsafe extern "C" fn($($ty),*) -> i32;
                 // SAFETY: what the driver exports under that name, whose signature cuda.h has.
                 let function = unsafe { std::mem::transmute::<*mut std::ffi::c_void, Function>(address) };
+                // Arguments are plain values: no unsafe code is written there.
+                #[allow(clippy::macro_metavars_in_unsafe)]
                 // SAFETY: arguments of our own, which live as long as the call.
-                unsafe { function($($argument),*) }
+                unsafe {
+                    function($($argument),*)
+                }
             }
             None => 500,
         }
