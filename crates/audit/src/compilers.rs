@@ -1,4 +1,4 @@
-//! NVIDIA's compilers inside a program, and cuBLAS: some of their functions lead to libcushim_compilers.so.
+//! NVIDIA's compilers inside a program, cuBLAS and cuFFT: some of their functions lead to libcushim_compilers.so.
 //!
 //! What the loader answers to whoever looks for such a function, by linking or by `dlsym`, is what the library's symbol
 //! table says. So the table's entry in memory is changed, before anything is bound to the library, and the code stays as
@@ -29,8 +29,8 @@ const COMPILERS: [&[u8]; 2] = [b"libnvrtc", b"libnvJitLink"];
 /// The objects that have a place, and the slots to zero when they are unloaded.
 static TAKEN: Mutex<Vec<(usize, &'static AtomicUsize)>> = Mutex::new(Vec::new());
 
-/// cuBLAS' two files begin so. Unlike a compiler's, they have a runtime inside.
-const PRODUCTS: [&[u8]; 1] = [b"libcublas"];
+/// Files of libraries whose functions compute begin so. Unlike a compiler's, they have a runtime inside.
+const COMPUTING: [&[u8]; 2] = [b"libcublas", b"libcufft"];
 
 /// Whether a file of this name may be a compiler.
 pub fn is_compiler(name: &[u8]) -> bool {
@@ -39,7 +39,7 @@ pub fn is_compiler(name: &[u8]) -> bool {
 
 /// Whether functions of a file of this name may be redirected.
 pub fn concerned(name: &[u8]) -> bool {
-    is_compiler(name) || PRODUCTS.iter().any(|begin| name.starts_with(begin))
+    is_compiler(name) || COMPUTING.iter().any(|begin| name.starts_with(begin))
 }
 
 /// A row of the table: a name, and a function for each place.

@@ -3,12 +3,18 @@
 //! The loader answers a name from what is loaded where it is a file's or a SONAME: `libcuda.so.1`. It would search
 //! folders for `libcuda.so`, which comes with toolkits and drivers and means the same library; LLVM's libomptarget and
 //! many bindings open that one. Such a name is answered with the path of the preloaded library, of which the loader
-//! sees that it is loaded. Names with a folder are the file's that they name.
+//! sees that it is loaded. A name with a folder is the file's that it names, and means the library if there is such a file: Python's
+//! packages open `libcudart.so.13` of a wheel by its path, and that runtime takes NVIDIA's driver only. Over that driver it stays what
+//! it is.
 //!
 //! Owns: which name means which library. Must not know: objects.
 
-use std::ffi::{CStr, CString};
+use std::ffi::{CStr, CString, OsStr};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::sync::Mutex;
+
+use crate::say;
 
 /// A library that stands for one of NVIDIA's: its file, the name of NVIDIA's without the version,
 /// and the version.
@@ -60,12 +66,26 @@ fn place(name: &[u8]) -> Option<usize> {
 
 /// The path that is to be opened instead of `name`, if any.
 pub fn answer(name: &CStr) -> Option<&'static CStr> {
-    let bytes = name.to_bytes();
-    if ![&b"libcuda"[..], b"libnvidia-ml"].iter().any(|name| bytes.starts_with(name))
-        || bytes.contains(&b'/')
-    {
+    let (folder, bytes) = split(name.to_bytes());
+    if ![&b"libcuda"[..], b"libnvidia-ml"].iter().any(|name| bytes.starts_with(name)) {
         return None;
     }
     let place = place(bytes)?;
+    if folder && (say::over_nvidias_driver() || !exists(name)) {
+        return None;
+    }
     LOADED.try_lock().ok()?.get(place).copied().flatten()
+}
+
+/// Whether a name has a folder, and the name of its file.
+fn split(name: &[u8]) -> (bool, &[u8]) {
+    match name.iter().rposition(|byte| *byte == b'/') {
+        Some(at) => (true, name.get(at + 1..).unwrap_or_default()),
+        None => (false, name),
+    }
+}
+
+/// Whether there is such a file.
+fn exists(path: &CStr) -> bool {
+    Path::new(OsStr::from_bytes(path.to_bytes())).exists()
 }

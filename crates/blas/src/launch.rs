@@ -1,13 +1,12 @@
-//! The driver's functions, the loaded kernels, and the launch of a product.
+//! The launches: of a product, of a triangle's solution, of what becomes of elements and vectors.
 //!
-//! The functions are those that the program would find by name, so that a trace shows the launches. A kernel belongs to a
-//! library, which is in whatever context it is launched in.
-//!
-//! Owns: the kernels of this process. Must not know: what they compute.
+//! Owns: grids, and the statuses that the driver's answers become. Must not know: what the kernels compute.
 
-use std::collections::HashMap;
-use std::ffi::{CStr, CString, c_void};
-use std::sync::{Mutex, PoisonError};
+use std::ffi::c_void;
+
+use cushim_kernels::driver;
+
+pub use cushim_kernels::context;
 
 use crate::elements::{self, Elements};
 use crate::kind::Kind;
@@ -21,69 +20,9 @@ const PLANES: i64 = 65535;
 /// Threads of a block that goes through elements.
 const ROWS: u32 = 128;
 
-/// `CUkernel` by name.
-static KERNELS: Mutex<Option<HashMap<String, usize>>> = Mutex::new(None);
-
-/// Calls a function of the driver by its name; `CUDA_ERROR_NOT_FOUND` where there is none.
-macro_rules! driver {
-    ($name:literal: fn($($ty:ty),*), $($argument:expr),*) => {
-        match find($name) {
-            Some(address) => {
-                type Function = unsafe extern "C" fn($($ty),*) -> i32;
-                // SAFETY: what the driver exports under that name, whose signature cuda.h has.
-                let function = unsafe { std::mem::transmute::<*mut c_void, Function>(address) };
-                // SAFETY: arguments of our own, which live as long as the call.
-                unsafe { function($($argument),*) }
-            }
-            None => 500,
-        }
-    };
-}
-
-fn find(name: &CStr) -> Option<*mut c_void> {
-    // SAFETY: a C string; the search goes through what is loaded.
-    let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
-    (!found.is_null()).then_some(found)
-}
-
-/// The kernel of this name, loaded from its text at its first use.
+/// The kernel of this name; a `cublasStatus_t` where it cannot be had.
 fn kernel(name: String, text: impl FnOnce() -> String) -> Result<usize, i32> {
-    let mut kernels = KERNELS.lock().unwrap_or_else(PoisonError::into_inner);
-    let kernels = kernels.get_or_insert_default();
-    if let Some(kernel) = kernels.get(&name) {
-        return Ok(*kernel);
-    }
-    let (Ok(text), Ok(entry)) = (CString::new(text()), CString::new(name.as_str())) else {
-        return Err(status::INTERNAL_ERROR);
-    };
-    let (mut library, mut kernel) = (0usize, 0usize);
-    let null = std::ptr::null_mut::<c_void>();
-    let loaded = driver!(
-        c"cuLibraryLoadData": fn(*mut usize, *const i8, *mut c_void, *mut c_void, u32, *mut c_void, *mut c_void, u32),
-        &mut library, text.as_ptr(), null, null, 0, null, null, 0
-    );
-    if loaded != 0 {
-        return Err(status::INTERNAL_ERROR);
-    }
-    let got = driver!(
-        c"cuLibraryGetKernel": fn(*mut usize, usize, *const i8),
-        &mut kernel, library, entry.as_ptr()
-    );
-    if got != 0 {
-        return Err(status::INTERNAL_ERROR);
-    }
-    kernels.insert(name, kernel);
-    Ok(kernel)
-}
-
-/// Whether there is a device to compute on. A thread that only the runtime was used in may have no context yet: the first device's.
-pub fn context() -> bool {
-    let mut current = 0usize;
-    if driver!(c"cuCtxGetCurrent": fn(*mut usize), &mut current) == 0 && current != 0 {
-        return true;
-    }
-    driver!(c"cuDevicePrimaryCtxRetain": fn(*mut usize, i32), &mut current, 0) == 0
-        && driver!(c"cuCtxSetCurrent": fn(usize), current) == 0
+    cushim_kernels::kernel(name, text).map_err(|_| status::INTERNAL_ERROR)
 }
 
 /// Launches `product` in `stream`. The answer is a `cublasStatus_t`.
@@ -280,11 +219,9 @@ unsafe fn grid<P>(
     stream: usize,
     parameter: &P,
 ) -> i32 {
-    let parameters = [std::ptr::from_ref(parameter).cast::<c_void>()];
-    let [x, y] = blocks;
-    let launched = driver!(
-        c"cuLaunchKernel": fn(usize, u32, u32, u32, u32, u32, u32, u32, usize, *const *const c_void, *mut c_void),
-        kernel, x, y, 1, threads, 1, 1, 0, stream, parameters.as_ptr(), std::ptr::null_mut()
-    );
-    if launched == 0 { status::SUCCESS } else { status::EXECUTION_FAILED }
+    // SAFETY: the caller's promise.
+    match unsafe { cushim_kernels::launch(kernel, blocks, threads, stream, parameter) } {
+        Ok(()) => status::SUCCESS,
+        Err(_) => status::EXECUTION_FAILED,
+    }
 }

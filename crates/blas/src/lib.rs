@@ -8,7 +8,7 @@
 //! - [`triangle`]: systems of equations with a triangular matrix;
 //! - [`elements`]: sums and products element by element;
 //! - [`reduce`]: vectors that become one number;
-//! - [`launch`](mod@launch): the driver's functions, and the launch.
+//! - [`launch`](mod@launch): the launches.
 //!
 //! Owns: the kernels. Must not know: cuBLAS' handles, or who calls.
 

@@ -1,5 +1,5 @@
 //! NVIDIA's compilers inside a program, on the CPU: what they hand out as machine code is PTX, whether the program links
-//! them or opens them, and one copy or several. And cuBLAS: its products are kernels of ours. Natively both are as they are.
+//! them or opens them, and one copy or several. And cuBLAS and cuFFT: what they compute, kernels of ours do. Natively all are as they are.
 //!
 //! `cargo test` does not build the libraries (cdylibs that nothing may link): run `cargo build` first.
 
@@ -123,4 +123,39 @@ fn products_of_cublas_are_kernels_of_ours() {
 
     let (out, _) = run("native", &program, &[&library, Path::new("untouched")]);
     assert!(out.starts_with("untouched: 15\n"), "{out}");
+}
+
+#[test]
+fn transforms_of_cufft_are_kernels_of_ours() {
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = scratch.path();
+    let library = compile(folder, "fft.c", "libcufft.so.11", &["-shared", "-fPIC"]);
+    let program = compile(folder, "transform.c", "transform", &["-lm"]);
+
+    let (out, said) = run("cpu", &program, &[&library]);
+    let layouts = ["basic", "in place", "advanced"];
+    let values: String = layouts
+        .iter()
+        .flat_map(|layout| ["singles", "doubles"].map(|of| format!("{layout}, {of}: 344 of 344\n")))
+        .collect();
+    let rest = "lengths: 8 8 8 8\n\
+                ranks: 4 4\n\
+                type: 4\n\
+                no length: 8\n\
+                handles: 1 1 1\n\
+                created: 0 1, made: 0, again: 1, size: 0 1\n\
+                executed: 0, nowhere: 4 4, no direction: 4, another type: 1\n\
+                destroyed: 0 1\n\
+                work area: 0 0, none: 13, set: 0, executed: 0\n\
+                graph: 0, 24 of 24\n\
+                streams: 0, 12000 of 12000\n\
+                halves: 0, 18 of 18\n\
+                halves of 12: 8\n\
+                two types: 4\n\
+                several GPUs: 16\n";
+    assert_eq!(out, format!("version: 0\n{values}{rest}"));
+    assert!(said.contains("cufftXtSetGPUs of libcufft does not run on the CPU"), "{said}");
+
+    let (out, _) = run("native", &program, &[&library, Path::new("untouched")]);
+    assert_eq!(out, "untouched: 5\n");
 }

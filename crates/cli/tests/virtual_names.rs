@@ -35,7 +35,7 @@ fn nvidia_smi_lists_the_devices() {
     let done = run(&["nvidia-smi", "-i", "1", query, "--format=csv,nounits"], "2");
     let head = "index, compute_cap, utilization.gpu [%], fan.speed";
     assert_eq!(stdout(&done), format!("{head}\n1, 8.0, 0, [N/A]\n"));
-    assert!(stdout(&run(&["nvidia-smi"], "1")).contains("CUDA Version: 13.0"));
+    assert!(stdout(&run(&["nvidia-smi"], "1")).contains("CUDA Version: 13.5"));
     assert_eq!(run(&["nvidia-smi", "--reset"], "1").status.code(), Some(2));
 }
 

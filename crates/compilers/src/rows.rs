@@ -1,8 +1,8 @@
-//! The functions of NVIDIA's compilers and of cuBLAS that are ours, and their numbers.
+//! The functions of NVIDIA's compilers, of cuBLAS and of cuFFT that are ours, and their numbers.
 //!
 //! Owns: rows and their order. Must not know: where the functions are, what they do.
 
-// nvrtc.h, nvJitLink.h and cublas_api.h of CUDA 11.2 to 13. A function of nvJitLink is exported by its name and as `__NAME_12_4` for
+// nvrtc.h, nvJitLink.h, cublas_api.h, cufft.h and cufftXt.h of CUDA 11.2 to 13. A function of nvJitLink is exported by its name and as `__NAME_12_4` for
 // each release.
 /// Hands all rows to a macro: the number's name, the function's, and ours.
 macro_rules! all {
@@ -244,6 +244,62 @@ macro_rules! all {
             BLAS_SET_WORKSPACE "cublasSetWorkspace_v2" blas::set_workspace,
             GET_STREAM "cublasGetStream_v2" blas::get_stream,
             GET_POINTER_MODE "cublasGetPointerMode_v2" blas::get_pointer_mode,
+            FFT_PLAN_1D "cufftPlan1d" fft::plan_1d,
+            FFT_MAKE_1D "cufftMakePlan1d" fft::make_1d,
+            FFT_GET_SIZE_1D "cufftGetSize1d" fft::get_size_1d,
+            FFT_ESTIMATE_1D "cufftEstimate1d" fft::estimate_1d,
+            FFT_PLAN_2D "cufftPlan2d" fft::plan_2d,
+            FFT_MAKE_2D "cufftMakePlan2d" fft::make_2d,
+            FFT_GET_SIZE_2D "cufftGetSize2d" fft::get_size_2d,
+            FFT_ESTIMATE_2D "cufftEstimate2d" fft::estimate_2d,
+            FFT_PLAN_3D "cufftPlan3d" fft::plan_3d,
+            FFT_MAKE_3D "cufftMakePlan3d" fft::make_3d,
+            FFT_GET_SIZE_3D "cufftGetSize3d" fft::get_size_3d,
+            FFT_ESTIMATE_3D "cufftEstimate3d" fft::estimate_3d,
+            FFT_PLAN_MANY "cufftPlanMany" fft::plan_many,
+            FFT_MAKE_MANY "cufftMakePlanMany" fft::make_many,
+            FFT_GET_SIZE_MANY "cufftGetSizeMany" fft::get_size_many,
+            FFT_ESTIMATE_MANY "cufftEstimateMany" fft::estimate_many,
+            FFT_MAKE_MANY_64 "cufftMakePlanMany64" fft::make_many_64,
+            FFT_GET_SIZE_MANY_64 "cufftGetSizeMany64" fft::get_size_many_64,
+            FFT_XT_MAKE_MANY "cufftXtMakePlanMany" fft::xt_make_many,
+            FFT_XT_GET_SIZE_MANY "cufftXtGetSizeMany" fft::xt_get_size_many,
+            FFT_CREATE "cufftCreate" fft::create,
+            FFT_DESTROY "cufftDestroy" fft::destroy,
+            FFT_SET_STREAM "cufftSetStream" fft::set_stream,
+            FFT_SET_AUTOMATIC "cufftSetAutoAllocation" fft::set_automatic,
+            FFT_SET_WORK_AREA "cufftSetWorkArea" fft::set_work_area,
+            FFT_GET_SIZE "cufftGetSize" fft::get_size,
+            FFT_SET_PROPERTY "cufftSetPlanPropertyInt64" fft::set_property,
+            FFT_GET_PROPERTY "cufftGetPlanPropertyInt64" fft::get_property,
+            FFT_RESET_PROPERTY "cufftResetPlanProperty" fft::reset_property,
+            FFT_EXEC_C2C "cufftExecC2C" fft::exec_c2c,
+            FFT_EXEC_R2C "cufftExecR2C" fft::exec_r2c,
+            FFT_EXEC_C2R "cufftExecC2R" fft::exec_c2r,
+            FFT_EXEC_Z2Z "cufftExecZ2Z" fft::exec_z2z,
+            FFT_EXEC_D2Z "cufftExecD2Z" fft::exec_d2z,
+            FFT_EXEC_Z2D "cufftExecZ2D" fft::exec_z2d,
+            FFT_XT_EXEC "cufftXtExec" fft::xt_exec,
+            FFT_XT_SET_CALLBACK "cufftXtSetCallback" fft::xt_set_callback,
+            FFT_XT_CLEAR_CALLBACK "cufftXtClearCallback" fft::xt_clear_callback,
+            FFT_XT_SET_CALLBACK_SHARED_SIZE "cufftXtSetCallbackSharedSize" fft::xt_set_callback_shared_size,
+            FFT_XT_SET_JIT_CALLBACK "cufftXtSetJITCallback" fft::xt_set_jit_callback,
+            FFT_XT_SET_GPUS "cufftXtSetGPUs" fft::xt_set_gpus,
+            FFT_XT_SET_WORK_AREA "cufftXtSetWorkArea" fft::xt_set_work_area,
+            FFT_XT_MALLOC "cufftXtMalloc" fft::xt_malloc,
+            FFT_XT_MEMCPY "cufftXtMemcpy" fft::xt_memcpy,
+            FFT_XT_FREE "cufftXtFree" fft::xt_free,
+            FFT_XT_QUERY_PLAN "cufftXtQueryPlan" fft::xt_query_plan,
+            FFT_XT_SET_DISTRIBUTION "cufftXtSetDistribution" fft::xt_set_distribution,
+            FFT_XT_SET_SUBFORMAT "cufftXtSetSubformatDefault" fft::xt_set_subformat,
+            FFT_XT_EXEC_DESCRIPTOR "cufftXtExecDescriptor" fft::xt_exec_descriptor,
+            FFT_XT_EXEC_DESCRIPTOR_C2C "cufftXtExecDescriptorC2C" fft::xt_exec_descriptor_c2c,
+            FFT_XT_EXEC_DESCRIPTOR_R2C "cufftXtExecDescriptorR2C" fft::xt_exec_descriptor_r2c,
+            FFT_XT_EXEC_DESCRIPTOR_C2R "cufftXtExecDescriptorC2R" fft::xt_exec_descriptor_c2r,
+            FFT_XT_EXEC_DESCRIPTOR_Z2Z "cufftXtExecDescriptorZ2Z" fft::xt_exec_descriptor_z2z,
+            FFT_XT_EXEC_DESCRIPTOR_D2Z "cufftXtExecDescriptorD2Z" fft::xt_exec_descriptor_d2z,
+            FFT_XT_EXEC_DESCRIPTOR_Z2D "cufftXtExecDescriptorZ2D" fft::xt_exec_descriptor_z2d,
+            FFT_XT_SET_WORK_AREA_POLICY "cufftXtSetWorkAreaPolicy" fft::xt_set_work_area_policy,
         }
     };
 }
@@ -252,7 +308,8 @@ macro_rules! numbers {
     ($($row:ident $name:literal $module:ident::$function:ident,)+) => {
         #[allow(non_camel_case_types, clippy::upper_case_acronyms)]
         enum Row { $($row),+ }
-        $(pub(crate) const $row: usize = Row::$row as usize;)+
+        // No function of cuFFT's own is called.
+        $(#[allow(dead_code)] pub(crate) const $row: usize = Row::$row as usize;)+
         /// How many there are.
         pub const ROWS: usize = [$(Row::$row as usize),+].len();
     };

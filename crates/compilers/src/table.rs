@@ -7,7 +7,7 @@
 use std::arch::naked_asm;
 
 use super::rows::{ROWS, all};
-use super::{blas, link, nvrtc};
+use super::{blas, fft, link, nvrtc};
 
 macro_rules! rows {
     ($($_row:ident $name:literal $module:ident::$function:ident,)+) => {

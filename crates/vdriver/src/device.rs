@@ -10,8 +10,9 @@ use super::state::{accelerator, check, give, not_over, offer, pointer};
 use super::status;
 use crate::argument::At;
 
-/// The version of CUDA that this driver reports: the newest whose functions it has.
-pub const VERSION: i32 = 13000;
+/// The version of CUDA that this driver reports: the newest whose functions it has, and that of the newest runtime over it. A
+/// program whose compiler is newer than the driver makes machine code itself (Warp).
+pub const VERSION: i32 = 13050;
 
 /// A device by number.
 ///

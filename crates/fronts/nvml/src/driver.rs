@@ -40,7 +40,7 @@ macro_rules! functions {
 functions! {
     /// Starts the driver.
     init = cuInit (flags: u32);
-    /// 13000 for 13.0.
+    /// 13050 for 13.5.
     version = cuDriverGetVersion (version: *mut i32);
     /// How many devices there are.
     count = cuDeviceGetCount (count: *mut i32);

@@ -30,7 +30,7 @@ use status::*;
 type Device = usize;
 
 /// The result of `nvmlSystemGetDriverVersion`: the branch of NVIDIA's driver that introduced CUDA
-/// 13.0.
+/// 13.
 const DRIVER: &[u8] = b"580.0\0";
 /// The result of `nvmlSystemGetNVMLVersion`.
 const NVML: &[u8] = b"13.580.0\0";
