@@ -3,15 +3,13 @@
 //! Owns the names in it, as C++ has them with the symbol behind, and what memory is near an address that is wrong.
 //! Must not know: how kernels run.
 
+use cushim_check::stray::stray;
 use cushim_check::variable;
 pub use cushim_names::in_source as named;
 use cushim_ptx::exec::{Cause, Fault, KernelLaunch, beside};
 
 use super::memory::Memory;
 use cushim_accel::Failure;
-
-/// Below this no allocation ever is: an address there was a null pointer.
-const NULL: u64 = 1 << 16;
 
 /// A fault of a launch by CUDA's error codes.
 pub fn failure(fault: &Fault, launch: &KernelLaunch<'_>, memory: &Memory) -> Failure {
@@ -38,13 +36,14 @@ pub fn failure(fault: &Fault, launch: &KernelLaunch<'_>, memory: &Memory) -> Fai
 
 /// Where bytes lie that are not in memory, seen from the nearest allocation.
 fn near(memory: &Memory, address: u64, bytes: u64) -> Option<String> {
-    if address < NULL {
-        return None;
-    }
     if let Some(checker) = &memory.checker {
         return checker.near(address, bytes).map(|near| near.text);
     }
-    let (at, size) = memory.arena.nearest(address, bytes)?;
+    let nearest = memory.arena.nearest(address, bytes);
+    if let Some(stray) = stray(address, nearest, memory.arena.contains(address)) {
+        return Some(stray.unexpected());
+    }
+    let (at, size) = nearest?;
     let whole = format!("an allocation of {size} bytes at {at:#x}");
     Some(beside((address, bytes), (at, size), &whole))
 }
@@ -68,9 +67,13 @@ mod tests {
         for (address, expected) in cases {
             assert_eq!(near(&memory, address, 4), Some(expected));
         }
-        assert_eq!(near(&memory, 8, 4), None);
+        let inside = "expected an address inside an allocation";
+        assert_eq!(near(&memory, 8, 4).unwrap(), format!("8 bytes from a null pointer, {inside}"));
+        let own = (&raw const whole).expose_provenance() as u64;
+        let host = format!("which is ordinary memory of the host, {inside}");
+        assert_eq!(near(&memory, own, 4).unwrap(), host);
         assert!(memory.arena.free(at));
-        assert_eq!(near(&memory, at, 4), None, "nothing is allocated");
+        assert_eq!(near(&memory, at, 4).unwrap(), inside, "nothing is allocated");
     }
 
     #[test]

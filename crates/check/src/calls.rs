@@ -9,6 +9,7 @@ use super::blocks::Place;
 use super::checker::Checker;
 use super::finding::Finding;
 use super::options::Tool;
+use super::stray::Stray;
 use super::trail;
 
 impl Checker {
@@ -44,7 +45,9 @@ impl Checks for Checker {
     }
 
     fn beyond(&self, address: u64, bytes: u64) {
-        let near = lock(&self.blocks).nearest(address, 1).map(|(at, block, place)| match place {
+        let blocks = lock(&self.blocks);
+        let stray = self.stray(&blocks, address, 1).and_then(Stray::words);
+        let near = blocks.nearest(address, 1).map(|(at, block, place)| match place {
             Place::Inside if block.freed.is_none() => {
                 let left = block.bytes - (address - at);
                 format!(
@@ -55,8 +58,11 @@ impl Checks for Checker {
             }
             _ => "no allocation is there".into(),
         });
+        drop(blocks);
         let near = near.unwrap_or_else(|| "no allocation is there".into());
-        let message = format!("a copy or set of {bytes} bytes at {address:#x} is refused: {near}");
+        let stray = stray.map_or(String::new(), |words| format!(", {words},"));
+        let message =
+            format!("a copy or set of {bytes} bytes at {address:#x}{stray} is refused: {near}");
         self.tell_call(Tool::Memory, "copy out of bounds", message, Some((address, 1)));
     }
 

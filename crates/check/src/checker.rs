@@ -18,6 +18,7 @@ use super::blocks::{Block, Blocks, Kind, red_zone};
 use super::finding::{Finding, Findings, Near};
 use super::options::{Options, Tool, names_kernel};
 use super::race::Races;
+use super::stray::{Stray, stray};
 use super::trail;
 use super::variable::Variable;
 
@@ -245,9 +246,18 @@ impl Checker {
         lock(&self.blocks).nearest(address, bytes).map_or(0, |(at, ..)| at)
     }
 
+    /// What an address is that no allocation explains.
+    pub(super) fn stray(&self, blocks: &Blocks, address: u64, bytes: u64) -> Option<Stray> {
+        let nearest = blocks.nearest(address, bytes).map(|(at, block, _)| (at, block.bytes));
+        stray(address, nearest, self.bits.holds(address, 1))
+    }
+
     /// The allocation nearest to an address.
     pub fn near(&self, address: u64, bytes: u64) -> Option<Near> {
         let blocks = lock(&self.blocks);
+        if let Some(stray) = self.stray(&blocks, address, bytes) {
+            return Some(Near { text: stray.unexpected(), ..Near::default() });
+        }
         let (at, block, _) = blocks.nearest(address, bytes)?;
         let whole = format!("{} of {} bytes at {at:#x}", block.kind.words(), block.bytes);
         let of = match block.freed {

@@ -1,7 +1,7 @@
 //! What `cushim check` looks for while kernels run on the CPU.
 //!
 //! Owns what is remembered of memory, blocks and calls, the rules, and the findings. Each of its parts knows one thing:
-//! [`options`] what is looked for, [`bits`] a bit for each byte of device memory, [`blocks`] allocations, [`bounds`] what arguments point into, [`checker`] the
+//! [`options`] what is looked for, [`bits`] a bit for each byte of device memory, [`blocks`] allocations, [`bounds`] what arguments point into, [`stray`] addresses that no allocation explains, [`checker`] the
 //! rules about memory, [`calls`] what driver and runtime tell, [`look`] what kernels do, [`race`] what their threads do to each other, [`trail`] places in the program, [`variable`] variables, [`python`] those in Python code,
 //! [`finding`] what is told, [`json`] its form. Must not know how kernels run, or where memory comes from: engines show what
 //! they do ([`cushim_ptx::exec::Watch`]), and whoever owns memory says what it gives and takes back.
@@ -18,6 +18,7 @@ mod look;
 pub mod options;
 mod python;
 pub mod race;
+pub mod stray;
 pub mod trail;
 pub mod variable;
 

@@ -7,8 +7,9 @@ use super::findings::Feature;
 use super::obstacle::Obstacle;
 use super::verdict::Verdict;
 
-/// The features, given the parts and the obstacles.
-pub fn features(parts: &[Part], obstacles: &[Obstacle]) -> Vec<Feature> {
+/// The features, given the parts and the obstacles. `replaced`: the backend that was asked for puts cushim's runtime in
+/// the place of a static one.
+pub fn features(parts: &[Part], obstacles: &[Obstacle], replaced: bool) -> Vec<Feature> {
     if let Some(blocking) = obstacles.iter().find(|o| o.blocks) {
         let why = format!("blocked: {}", blocking.name);
         return NAMES.map(|name| Feature { name, verdict: Verdict::No, why: why.clone() }).into();
@@ -20,7 +21,7 @@ pub fn features(parts: &[Part], obstacles: &[Obstacle]) -> Vec<Feature> {
     };
     let (shared, fixed) = (has(What::SharedRuntime), has(What::StaticRuntime));
     let driver = has(What::Driver) || has(What::DriverLoaded);
-    let only_fixed = fixed && !shared;
+    let only_fixed = fixed && !shared && !replaced;
     let [launches, names, arguments, graphs, rest, children] = NAMES;
     if !(shared || fixed || driver) {
         let why = "no CUDA is linked; CUDA in libraries that are loaded later is seen";
@@ -29,6 +30,10 @@ pub fn features(parts: &[Part], obstacles: &[Obstacle]) -> Vec<Feature> {
         }
     } else {
         let way = match (shared, fixed) {
+            (true, true) if replaced => {
+                "at the runtime, and at cushim's in the static runtime's place"
+            }
+            (false, true) if replaced => "at cushim's runtime, in the static runtime's place",
             (true, true) => "at the shared runtime, and at the driver below the static runtime",
             (true, false) => "at the runtime",
             (false, true) => "at the driver, which the static runtime loads with dlopen",
@@ -78,3 +83,37 @@ const NAMES: [&str; 6] = [
     "memory, copies, streams, synchronisation",
     "child processes",
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn part(what: What) -> Part {
+        Part {
+            what,
+            major: Some(13),
+            file: "app".into(),
+            in_program: true,
+            found: true,
+            stripped: false,
+            device_code: 0,
+        }
+    }
+
+    #[test]
+    fn a_static_runtime_that_the_backend_replaces_is_seen_whole() {
+        let parts = [part(What::StaticRuntime)];
+        let of = |replaced| {
+            let all = features(&parts, &[], replaced);
+            all.into_iter()
+                .find(|feature| feature.name == NAMES[4])
+                .map(|rest| (rest.verdict, rest.why))
+        };
+        let (verdict, why) = of(false).unwrap_or((Verdict::No, String::new()));
+        assert_eq!(verdict, Verdict::Partly);
+        assert!(why.starts_with("as driver calls"), "{why}");
+        let (verdict, why) = of(true).unwrap_or((Verdict::No, String::new()));
+        assert_eq!(verdict, Verdict::Yes);
+        assert!(why.starts_with("at cushim's runtime"), "{why}");
+    }
+}

@@ -223,7 +223,8 @@ fn findings(
     findings.obstacles.extend(obstacles::environment());
     if let Some(program) = program {
         look(&mut findings, program, asked)?;
-        findings.features = features::features(&findings.cuda, &findings.obstacles);
+        let replaced = findings.cpu.as_ref().is_some_and(|cpu| cpu.starts);
+        findings.features = features::features(&findings.cuda, &findings.obstacles, replaced);
     }
     Ok(findings)
 }

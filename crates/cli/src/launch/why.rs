@@ -26,7 +26,7 @@ pub fn explain(program: &Path, seen: &Totals, ending: Ending, folder: &Path) {
     let mut text = "no kernel launch was seen".to_owned();
     match seen.events {
         0 if lost > 0 => {}
-        0 => text += ": the program made no CUDA call that cushim could see",
+        0 => text += ", nor another call of the kinds that are recorded (--events chooses them)",
         1 => text += " among 1 recorded call",
         n => text += &format!(" among {n} recorded calls"),
     }
