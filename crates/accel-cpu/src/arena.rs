@@ -201,6 +201,12 @@ impl Arena {
     pub fn is_live(&self, address: u64, bytes: u64) -> bool {
         self.granules.is_live(address, bytes)
     }
+
+    /// Whether, besides, the bytes may be written.
+    #[inline]
+    pub fn is_writable(&self, address: u64, bytes: u64) -> bool {
+        self.granules.is_writable(address, bytes)
+    }
 }
 
 #[cfg(test)]

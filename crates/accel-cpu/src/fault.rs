@@ -28,7 +28,9 @@ pub fn failure(fault: &Fault, launch: &KernelLaunch<'_>, memory: &Memory) -> Fai
         }
         Cause::Misaligned { .. } => Failure::Misaligned(text),
         Cause::Assert => Failure::Assert(text),
-        Cause::TensorPlace { .. } => Failure::IllegalInstruction(text),
+        Cause::TensorPlace { .. } | Cause::TensorReduction { .. } => {
+            Failure::IllegalInstruction(text)
+        }
         Cause::Refused { .. } => Failure::NotSupported(text),
         _ => Failure::Launch(text),
     }

@@ -6,6 +6,8 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use cushim_accel::Access;
+
 /// Pages of a GPU: what lies on the same one as an allocation can be touched.
 pub const GRANULE: u64 = 2 << 20;
 /// Pages of the system.
@@ -14,7 +16,9 @@ pub const PAGE: u64 = 4096;
 const COMMITTED: u32 = 1 << 31;
 /// Set while the system may back it by a large page.
 const WHOLE: u32 = 1 << 30;
-const COUNT: u32 = WHOLE - 1;
+/// Set while it can be read only.
+const READ_ONLY: u32 = 1 << 29;
+const COUNT: u32 = READ_ONLY - 1;
 
 /// What there is of a granule.
 struct Entry {
@@ -70,13 +74,25 @@ impl Granules {
     /// Whether something is on every granule of these bytes.
     #[inline]
     pub(super) fn is_live(&self, address: u64, bytes: u64) -> bool {
+        self.all(address, bytes, |state| state & COUNT != 0)
+    }
+
+    /// Whether, besides, it may be written.
+    #[inline]
+    pub(super) fn is_writable(&self, address: u64, bytes: u64) -> bool {
+        self.all(address, bytes, |state| state & COUNT != 0 && state & READ_ONLY == 0)
+    }
+
+    /// Whether the states of all granules of these bytes, of which there are some, are so.
+    #[inline]
+    fn all(&self, address: u64, bytes: u64, is: impl Fn(u32) -> bool) -> bool {
         let at = address.wrapping_sub(self.base);
         if at >= self.size || bytes > self.size - at {
             return false;
         }
         let counted = |granule: u64| {
             let entry = self.entries.get(granule as usize);
-            entry.is_some_and(|entry| entry.state.load(Ordering::Relaxed) & COUNT != 0)
+            entry.is_some_and(|entry| is(entry.state.load(Ordering::Relaxed)))
         };
         (at / GRANULE..=(at + bytes.max(1) - 1) / GRANULE).all(counted)
     }
@@ -208,16 +224,19 @@ impl Granules {
         true
     }
 
-    /// Lets whole granules that no allocation has be touched, or no more.
-    pub(super) fn open(&self, at: u64, bytes: u64, open: bool) -> bool {
-        let protection = if open { libc::PROT_READ | libc::PROT_WRITE } else { libc::PROT_NONE };
+    /// Lets whole granules that no allocation has be accessed so from now on.
+    pub(super) fn open(&self, at: u64, bytes: u64, access: Access) -> bool {
+        let (protection, now) = match access {
+            Access::None => (libc::PROT_NONE, 0),
+            Access::Read => (libc::PROT_READ, COMMITTED | READ_ONLY | 1),
+            Access::Write => (libc::PROT_READ | libc::PROT_WRITE, COMMITTED | 1),
+        };
         let range = self.numbers(at, bytes);
-        if !open {
-            self.set(range.clone(), |_| 0);
-        }
+        // Nothing is said of them before it is so.
+        self.set(range.clone(), |_| 0);
         let done = self.protect(at, bytes, protection);
-        if done && open {
-            self.set(range, |_| COMMITTED | 1);
+        if done {
+            self.set(range, |_| now);
         }
         done
     }

@@ -97,10 +97,16 @@ impl Memory {
         self.registrations.store(list.len(), Release);
     }
 
-    /// Whether a kernel may touch these bytes.
+    /// Whether a kernel may read these bytes.
     #[inline]
     fn is_open(&self, address: u64, bytes: u64) -> bool {
         self.arena.is_live(address, bytes) || self.is_registered(address, bytes)
+    }
+
+    /// Whether a kernel may write these bytes.
+    #[inline]
+    fn is_writable(&self, address: u64, bytes: u64) -> bool {
+        self.arena.is_writable(address, bytes) || self.is_registered(address, bytes)
     }
 
     #[cold]
@@ -114,12 +120,21 @@ impl Memory {
             .is_some_and(|(at, length)| address - at <= *length && bytes <= length - (address - at))
     }
 
-    /// Whether a copy may touch these bytes: of our range only what is allocated; of the program's own
+    /// Whether a copy may read these bytes: of our range only what is allocated; of the program's own
     /// memory we know nothing, as NVIDIA's driver does not.
-    fn may_copy(&self, address: u64, bytes: u64) -> Result<(), Failure> {
+    fn may_read(&self, address: u64, bytes: u64) -> Result<(), Failure> {
         let inside = self.arena.contains(address) || address.checked_add(bytes).is_none();
         if bytes == 0 || (address != 0 && !inside) || self.arena.is_live(address, bytes) {
             return Ok(());
+        }
+        Err(Failure::InvalidAddress(address))
+    }
+
+    /// Whether a copy may write these bytes.
+    fn may_write(&self, address: u64, bytes: u64) -> Result<(), Failure> {
+        let outside = bytes == 0 || !self.arena.contains(address);
+        if outside || self.arena.is_writable(address, bytes) {
+            return self.may_read(address, bytes);
         }
         Err(Failure::InvalidAddress(address))
     }
@@ -129,8 +144,8 @@ impl Memory {
     /// # Errors
     /// [`Failure::InvalidAddress`].
     pub fn copy_bytes(&self, to: u64, from: u64, bytes: usize) -> Result<(), Failure> {
-        self.may_copy(to, bytes as u64)?;
-        self.may_copy(from, bytes as u64)?;
+        self.may_write(to, bytes as u64)?;
+        self.may_read(from, bytes as u64)?;
         if let Some(checker) = &self.checker
             && let Some(first) = checker.copied(to, from, bytes as u64)
         {
@@ -169,7 +184,7 @@ impl Memory {
     /// [`Failure::InvalidAddress`].
     pub fn may_copy_all(&self, copy: &Copy) -> Result<(), Failure> {
         let both = |(to, from), bytes: usize| {
-            self.may_copy(to, bytes as u64).and_then(|()| self.may_copy(from, bytes as u64))
+            self.may_write(to, bytes as u64).and_then(|()| self.may_read(from, bytes as u64))
         };
         if let Some((to, from, bytes)) = copy.linear() {
             return both((to, from), bytes);
@@ -182,7 +197,7 @@ impl Memory {
     /// # Errors
     /// [`Failure::InvalidAddress`].
     pub fn may_fill_all(&self, fill: &Fill) -> Result<(), Failure> {
-        fill.rows().try_for_each(|to| self.may_copy(to, fill.row_bytes() as u64))
+        fill.rows().try_for_each(|to| self.may_write(to, fill.row_bytes() as u64))
     }
 
     /// Repeats a value.
@@ -195,11 +210,11 @@ impl Memory {
         let same = value.iter().take(size).all(|byte| *byte == value[0]);
         for at in fill.rows() {
             let bytes = fill.row_bytes();
-            self.may_copy(at, bytes as u64)?;
+            self.may_write(at, bytes as u64)?;
             if let Some(checker) = &self.checker {
                 checker.set(at, bytes as u64);
             }
-            // SAFETY: `may_copy` has let these bytes be written: they are of the device, or the program's own and its word.
+            // SAFETY: `may_write` has let these bytes be written: they are of the device, or the program's own and its word.
             unsafe {
                 if fill.width == 1 {
                     // As in `copy_bytes`.
@@ -238,6 +253,10 @@ impl cushim_ptx_jit::Mapped for Memory {
     fn holds(&self, address: u64, bytes: u64) -> bool {
         self.is_open(address, bytes)
     }
+
+    fn takes(&self, address: u64, bytes: u64) -> bool {
+        self.is_writable(address, bytes)
+    }
 }
 
 impl exec::Memory for Memory {
@@ -251,7 +270,7 @@ impl exec::Memory for Memory {
     }
 
     fn store(&self, address: u64, bytes: &[u8]) -> Result<(), BadAddress> {
-        if !self.is_open(address, bytes.len() as u64) {
+        if !self.is_writable(address, bytes.len() as u64) {
             return Err(BadAddress);
         }
         // SAFETY: inside of memory that may be touched.
@@ -266,7 +285,7 @@ impl exec::Memory for Memory {
         new: &mut dyn FnMut(u64) -> u64,
     ) -> Result<u64, BadAddress> {
         let known = matches!(bytes, 2 | 4 | 8) && address.is_multiple_of(u64::from(bytes));
-        if !known || !self.is_open(address, bytes.into()) {
+        if !known || !self.is_writable(address, bytes.into()) {
             return Err(BadAddress);
         }
         // SAFETY: inside of memory that may be touched, and aligned.

@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
 use cushim_accel::locks::lock;
-use cushim_accel::{Failure, Sharing, file};
+use cushim_accel::{Access, Failure, Sharing, file};
 
 use super::arena::{Allocation, Arena, GRANULE, PAGE, State};
 
@@ -92,7 +92,9 @@ impl Arena {
         let place = wished.or_else(|| state.find(bytes, align))?;
         let at = place.2;
         // Memory that was freed there may still be mapped.
-        if !self.granules.replace(at, bytes, None, false) || !self.granules.open(at, bytes, false) {
+        if !self.granules.replace(at, bytes, None, false)
+            || !self.granules.open(at, bytes, Access::None)
+        {
             return None;
         }
         state.take(place, bytes);
@@ -116,13 +118,13 @@ impl Arena {
             return false;
         }
         let file = file.map(|(file, from)| (file.as_raw_fd(), from));
-        self.granules.open(at, bytes, false) && self.granules.replace(at, bytes, file, false)
+        self.granules.open(at, bytes, Access::None) && self.granules.replace(at, bytes, file, false)
     }
 
-    /// Lets what is mapped at reserved addresses be touched, or no more.
-    pub fn open(&self, at: u64, bytes: u64, open: bool) -> bool {
+    /// Lets what is mapped at reserved addresses be accessed so from now on.
+    pub fn open(&self, at: u64, bytes: u64, access: Access) -> bool {
         let state = lock(&self.state);
-        within(&state, at, bytes) && self.granules.open(at, bytes, open)
+        within(&state, at, bytes) && self.granules.open(at, bytes, access)
     }
 }
 
@@ -156,8 +158,8 @@ impl Sharing for Arena {
         done(Arena::map(self, address, bytes, file), address)
     }
 
-    fn open(&self, address: u64, bytes: u64, open: bool) -> Result<(), Failure> {
-        done(Arena::open(self, address, bytes, open), address)
+    fn open(&self, address: u64, bytes: u64, access: Access) -> Result<(), Failure> {
+        done(Arena::open(self, address, bytes, access), address)
     }
 }
 
@@ -233,11 +235,17 @@ mod tests {
         let part = Some((file.as_fd(), 0));
         assert!(arena.map(at, GRANULE, part) && arena.map(at + 2 * GRANULE, GRANULE, part));
         assert!(!arena.is_live(at, 1));
-        assert!(arena.open(at, GRANULE, true) && arena.open(at + 2 * GRANULE, GRANULE, true));
+        let both = Access::Write;
+        assert!(arena.open(at, GRANULE, both) && arena.open(at + 2 * GRANULE, GRANULE, both));
         word(at).store(5, Relaxed);
         assert_eq!(word(at + 2 * GRANULE).load(Relaxed), 5, "one memory at two addresses");
         assert!(arena.is_live(at, GRANULE) && !arena.is_live(at, GRANULE + 1));
-        assert!(!arena.map(at + 3 * GRANULE, GRANULE, part) && !arena.open(at, 4 * GRANULE, true));
+        assert!(!arena.map(at + 3 * GRANULE, GRANULE, part) && !arena.open(at, 4 * GRANULE, both));
+        // To be read only.
+        assert!(arena.is_writable(at, GRANULE) && arena.open(at, GRANULE, Access::Read));
+        assert!(arena.is_live(at, GRANULE) && !arena.is_writable(at + GRANULE - 1, 1));
+        assert_eq!(word(at).load(Relaxed), 5);
+        assert!(arena.open(at, GRANULE, both) && arena.is_writable(at, GRANULE));
         assert!(!arena.map(at, PAGE, part));
         assert!(arena.map(at, 3 * GRANULE, None) && !arena.is_live(at, 1));
         assert!(arena.release_addresses(at) && !arena.release_addresses(at));

@@ -3,7 +3,7 @@
 //! Owns which are made. Must not know: what is copied by them ([`cushim_ptx::exec::tensor_copy`]).
 
 use cushim_accel::{Failure, Tensor};
-use cushim_ptx::exec::tensor::{AXES, Corners, ELEMENTS, MAP_BYTES, TensorMap};
+use cushim_ptx::exec::tensor::{AXES, Corners, ELEMENTS, MAP_BYTES, Modes, TensorMap};
 
 /// `CU_TENSOR_MAP_SWIZZLE_*` without those that exchange units of 32 bytes: bytes of a row.
 const SWIZZLES: [u32; 4] = [0, 32, 64, 128];
@@ -15,25 +15,15 @@ const SWIZZLES: [u32; 4] = [0, 32, 64, 128];
 pub fn map(tensor: &Tensor) -> Result<[u8; MAP_BYTES], Failure> {
     let refused = |what: String| Err(Failure::NotSupported(what));
     let element = usize::try_from(tensor.data_type).ok().and_then(|n| ELEMENTS.get(n));
-    let Some(&element) = element else {
+    let Some(&(element, change)) = element else {
         return refused(format!("tensor maps of data type {}", tensor.data_type));
     };
-    if tensor.fill != 0 {
-        return refused("tensor maps that fill with NaN".into());
-    }
-    if tensor.interleave != 0 {
-        return refused("tensor maps with interleaved channels".into());
-    }
+    let slice = u32::try_from(tensor.interleave).unwrap_or(0) * 16;
+    let modes = Modes { change, nan: tensor.fill != 0, slice };
     let swizzle = usize::try_from(tensor.swizzle).ok().and_then(|n| SWIZZLES.get(n));
     let Some(&swizzle) = swizzle else {
         return refused(format!("tensor maps with swizzle mode {}", tensor.swizzle));
     };
-    let row = tensor.boxes.first().map_or(0, |n| n * element.bytes());
-    if swizzle > 0 && row != swizzle {
-        return refused(format!(
-            "tensor maps with rows of {row} bytes under a swizzle of {swizzle}"
-        ));
-    }
     let Tensor { address, sizes, strides, mut boxes, steps, columns, .. } = tensor.clone();
     boxes.resize(sizes.len(), 1);
     let corner = |list: &[i32]| {
@@ -43,6 +33,6 @@ pub fn map(tensor: &Tensor) -> Result<[u8; MAP_BYTES], Failure> {
     };
     let columns =
         columns.map(|[lower, upper]| Corners { lower: corner(&lower), upper: corner(&upper) });
-    let map = TensorMap { address, element, sizes, strides, boxes, steps, swizzle, columns };
+    let map = TensorMap { address, element, modes, sizes, strides, boxes, steps, swizzle, columns };
     Ok(map.to_bytes())
 }

@@ -34,7 +34,7 @@ pub use failure::Failure;
 pub use graph::{GraphRun, NodeChange, NodeField};
 pub use rows::{Copy, Fill};
 pub use say::say;
-pub use sharing::Sharing;
+pub use sharing::{Access, Sharing};
 pub use signal::{Outcome, Signal};
 pub use tensor::Tensor;
 pub use texture::{Sampler, Texture};

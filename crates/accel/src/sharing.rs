@@ -9,6 +9,17 @@ use std::sync::Arc;
 
 use super::failure::Failure;
 
+/// What kernels and copies may do with mapped memory; more is greater.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Access {
+    /// Nothing.
+    None,
+    /// Read it.
+    Read,
+    /// Read and write it.
+    Write,
+}
+
 /// An interface to share and map memory.
 pub trait Sharing: Send + Sync {
     /// The unit of every address and size here; a power of two.
@@ -50,9 +61,9 @@ pub trait Sharing: Send + Sync {
         file: Option<(BorrowedFd<'_>, u64)>,
     ) -> Result<(), Failure>;
 
-    /// Makes mapped memory accessible, or inaccessible.
+    /// Lets mapped memory be accessed so from now on.
     ///
     /// # Errors
     /// As [`Sharing::map`].
-    fn open(&self, address: u64, bytes: u64, open: bool) -> Result<(), Failure>;
+    fn open(&self, address: u64, bytes: u64, access: Access) -> Result<(), Failure>;
 }

@@ -6,7 +6,7 @@
 mod common;
 
 use common::device::Device;
-use cushim_ptx::exec::tensor::{Corners, TensorMap};
+use cushim_ptx::exec::tensor::{Corners, Modes, TensorMap};
 use cushim_ptx::types::Scalar;
 
 /// Words of shared memory that a kernel gives back.
@@ -54,6 +54,7 @@ fn images(address: u64, steps: u32, corners: Corners) -> TensorMap {
     TensorMap {
         address,
         element: Scalar::U32,
+        modes: Modes::default(),
         sizes: vec![8, 9, 6, 3],
         strides: vec![32, 288, 1728],
         boxes: vec![4, 30, 1, 1],
@@ -103,6 +104,7 @@ ld.global.b32 %r5, [%rd5+-1012]; st.shared.b32 [%r1+12], %r5;";
     let found = given(&text(fill, add, 0), |address| TensorMap {
         address,
         element: Scalar::F32,
+        modes: Modes::default(),
         sizes: vec![4096],
         strides: Vec::new(),
         boxes: vec![4],
@@ -134,6 +136,7 @@ fn tiles_begin_where_an_h100_takes_them() {
     let area = |address| TensorMap {
         address,
         element: Scalar::U32,
+        modes: Modes::default(),
         sizes: vec![64, 32],
         strides: vec![256],
         boxes: vec![8, 6],
@@ -187,6 +190,7 @@ fn kernels_replace_fields_of_maps() {
     let plain = |address| TensorMap {
         address,
         element: Scalar::U32,
+        modes: Modes::default(),
         sizes: vec![64],
         strides: vec![],
         boxes: vec![8],
@@ -231,9 +235,83 @@ fence.proxy.tensormap::generic.acquire.gpu [%rd1], 128;\n";
         assert_eq!(given(&text(&before, tile, 64), plain).unwrap(), expected, "{before}");
     }
     // What is not there makes no map.
-    for wrong in ["fill_mode.global.b1024.b32 [%rd1], 1", "elemtype.global.b1024.b32 [%rd1], 11"] {
+    for wrong in ["fill_mode.global.b1024.b32 [%rd1], 2", "elemtype.global.b1024.b32 [%rd1], 13"] {
         let before = format!("tensormap.replace.tile.{wrong};");
         let why = given(&text(&before, tile, 64), plain).unwrap_err();
         assert!(why.contains("no tensor map"), "{why}");
+    }
+}
+
+/// What comes of a box of two axes that begins at (4, 1), of a tensor of 64 columns.
+fn tile_of(map: impl Fn(TensorMap) -> TensorMap, bytes: usize) -> Vec<u32> {
+    let tile = "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r1], [%rd1, {4, 1}], [%r2];";
+    let plain = |address| TensorMap {
+        address,
+        element: Scalar::U32,
+        modes: Modes::default(),
+        sizes: vec![64, 16],
+        strides: vec![256],
+        boxes: vec![8, 3],
+        steps: vec![1, 1],
+        swizzle: 0,
+        columns: None,
+    };
+    given(&text("", tile, bytes), |at| map(plain(at))).unwrap()
+}
+
+#[test]
+fn rows_narrower_than_the_swizzle_leave_room() {
+    let found = tile_of(|map| TensorMap { swizzle: 128, boxes: vec![8, 3], ..map }, 96);
+    let mut expected = vec![0; WORDS];
+    for row in 0..3 {
+        for column in 0..8 {
+            // Units of 16 bytes are exchanged within the 128 bytes of each row.
+            let unit = (column / 4) ^ row;
+            expected[row * 32 + unit * 4 + column % 4] = (1 + 4 + column + 64 * (1 + row)) as u32;
+        }
+    }
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn what_lies_outside_may_be_no_number() {
+    let modes = Modes { nan: true, ..Modes::default() };
+    let found =
+        tile_of(|map| TensorMap { element: Scalar::F32, modes, sizes: vec![9, 3], ..map }, 96);
+    for (n, word) in found[..24].iter().enumerate() {
+        let (row, column) = (n / 8, n % 8);
+        let inside = column < 5 && row < 2;
+        let expected = if inside { (1 + 4 + column + 64 * (1 + row)) as u32 } else { 0x7ff7_7ff7 };
+        assert_eq!(*word, expected, "{row} {column}");
+    }
+}
+
+#[test]
+fn slices_of_channels_are_one_index() {
+    let tile = "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r1], [%rd1, {2, 1, 0}], [%r2];";
+    for (slice, words) in [(16, 4), (32, 8)] {
+        let found = given(&text("", tile, 2 * 3 * slice), |address| TensorMap {
+            address,
+            element: Scalar::U16,
+            modes: Modes { slice: slice as u32, ..Modes::default() },
+            // Pixels, slices, images.
+            sizes: vec![5, 3, 2],
+            strides: vec![5 * slice as u64, 15 * slice as u64],
+            boxes: vec![6, 4, 2],
+            steps: vec![2, 1, 1],
+            swizzle: 0,
+            columns: None,
+        })
+        .unwrap();
+        let mut expected = Vec::new();
+        for image in 0..2 {
+            for pixel in [2, 4, 6] {
+                for word in 0..words {
+                    let at = 1 + word + words * (pixel + 5 + 15 * image);
+                    expected.push(if pixel < 5 { at as u32 } else { 0 });
+                }
+            }
+        }
+        assert_eq!(found[..expected.len()], expected, "slices of {slice} bytes");
     }
 }

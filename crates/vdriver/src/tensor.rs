@@ -10,19 +10,18 @@ use super::entry::entry;
 use super::state::{accelerator, take_all};
 use super::status;
 
-/// The alignment of the object.
-const ALIGNED: usize = 64;
 /// The largest stride, and what strides are multiples of, in bytes.
 const STRIDES: (u64, u64) = (1 << 40, 16);
-/// Bytes of elements by `CUtensorMapDataType`; for packed types as CUDA counts them.
-const BYTES: [u64; 16] = [1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4, 1, 1, 1];
+/// Bytes of elements by `CUtensorMapDataType`; packed ones (13 and more) an H200's driver does not take.
+const BYTES: [u64; 13] = [1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4];
 
 /// The types with NaNs: the floating-point `CUtensorMapDataType`.
 const FLOATS: std::ops::RangeInclusive<i32> = 6..=12;
 /// How far corners of the pixel box may be from the tensor's, by the number of axes with a corner.
 const CORNERS: [i32; 4] = [0, 1 << 15, 1 << 7, 1 << 4];
 
-/// Whether CUDA accepts it.
+/// Whether CUDA accepts it: as the driver of an H200 answered for all choices of type, interleaving, swizzle, filling
+/// and width, and rule by rule (`c-tests/cuda/compute/tensor_checks.cu`).
 fn is_valid(tensor: &Tensor) -> bool {
     let Some(bytes) = usize::try_from(tensor.data_type).ok().and_then(|n| BYTES.get(n)) else {
         return false;
@@ -34,25 +33,29 @@ fn is_valid(tensor: &Tensor) -> bool {
         None => tensor.boxes.iter().all(|n| (1..=256).contains(n)),
         Some(_) => matches!(tensor.boxes[..], [1..=256, 1..=1024]),
     };
+    // Of tiles, 262,144 bytes are too many for an H200's driver; more than shared memory has is of no use.
+    let whole = tensor.boxes.iter().fold(*bytes, |all, n| all.saturating_mul((*n).into()));
+    let small = tensor.columns.is_some() || whole < 1 << 18;
     let steps = tensor.steps.iter().all(|n| (1..=8).contains(n));
-    let modes = [(tensor.interleave, 3), (tensor.swizzle, 7), (tensor.fill, 2)];
+    let modes = [(tensor.interleave, 3), (tensor.swizzle, 4), (tensor.fill, 2)];
     let row = tensor.boxes.first().map_or(0, |n| u64::from(*n)) * bytes;
-    // The inner box is at most as wide as the swizzle pattern.
-    let widest = [u64::MAX, 32, 64, 128, 128, 128, 128];
+    // The inner box is at most as wide as the swizzle pattern, unless channels are interleaved.
+    let widest = [u64::MAX, 32, 64, 128];
     let widest = usize::try_from(tensor.swizzle).ok().and_then(|n| widest.get(n).copied());
-    let plain = row.is_multiple_of(16) && widest.is_some_and(|w| row <= w);
+    let fits = match tensor.interleave {
+        0 => widest.is_some_and(|w| row <= w),
+        _ => tensor.sizes.len() >= 3,
+    };
     tensor.address.is_multiple_of(unit)
         && sizes
         && strides
         && boxes
+        && small
         && steps
         && modes.iter().all(|(mode, count)| (0..*count).contains(mode))
         && (tensor.fill == 0 || FLOATS.contains(&tensor.data_type))
-        && match tensor.interleave {
-            0 => plain,
-            2 => tensor.sizes.len() >= 3 && tensor.swizzle == 1,
-            _ => tensor.sizes.len() >= 3,
-        }
+        && row.is_multiple_of(16)
+        && fits
         && are_corners(tensor)
 }
 
@@ -61,7 +64,8 @@ fn are_corners(tensor: &Tensor) -> bool {
     let Some([lower, upper]) = &tensor.columns else { return true };
     let far = CORNERS.get(lower.len()).copied().unwrap_or(0);
     let near = |list: &[i32]| list.iter().all(|n| (-far..far).contains(n));
-    let sizes = tensor.sizes.iter().skip(1);
+    // Of slices of channels, pixels are counted from the innermost axis on.
+    let sizes = tensor.sizes.iter().skip(usize::from(tensor.interleave == 0));
     let any = sizes
         .zip(lower.iter().zip(upper))
         .all(|(size, (lower, upper))| i128::from(*size) + i128::from(*upper) > i128::from(*lower));
@@ -74,7 +78,7 @@ fn are_corners(tensor: &Tensor) -> bool {
 /// CUDA's, for the program.
 ///
 /// # Safety
-/// The caller has room for an object of 128 bytes at `at`, if it is aligned.
+/// The caller has room for an object of 128 bytes at `at`; it need not be aligned, as an H200's driver does not look.
 unsafe fn made(at: usize, tensor: &Tensor) -> Result<(), i32> {
     if !is_valid(tensor) {
         return Err(status::INVALID_VALUE);
@@ -88,7 +92,7 @@ unsafe fn made(at: usize, tensor: &Tensor) -> Result<(), i32> {
 entry! {
     fn cuTensorMapEncodeTiled (tensorMap: Ptr, tensorDataType: i32, tensorRank: u32, globalAddress: Ptr, globalDim: Ptr, globalStrides: Ptr, boxDim: Ptr, elementStrides: Ptr, interleave: i32, swizzle: i32, l2Promotion: i32, oobFill: i32) {
         let at = tensorMap.0;
-        if at == 0 || !at.is_multiple_of(ALIGNED) || !(1..=5).contains(&tensorRank) || !(0..4).contains(&l2Promotion) {
+        if at == 0 || !(1..=5).contains(&tensorRank) || !(0..4).contains(&l2Promotion) {
             return Err(status::INVALID_VALUE);
         }
         let axes = tensorRank as usize;
@@ -97,13 +101,13 @@ entry! {
             (take_all(globalDim, axes)?, take_all(globalStrides, axes - 1)?, take_all(boxDim, axes)?, take_all(elementStrides, axes)?)
         };
         let tensor = Tensor { data_type: tensorDataType, address: globalAddress.0 as u64, sizes, strides, boxes, steps, interleave, swizzle, fill: oobFill, columns: None };
-        // SAFETY: the caller has room for an object there, which is aligned.
+        // SAFETY: the caller has room for an object there.
         unsafe { made(at, &tensor) }
     }
 
     fn cuTensorMapEncodeIm2col (tensorMap: Ptr, tensorDataType: i32, tensorRank: u32, globalAddress: Ptr, globalDim: Ptr, globalStrides: Ptr, pixelBoxLowerCorner: Ptr, pixelBoxUpperCorner: Ptr, channelsPerPixel: u32, pixelsPerColumn: u32, elementStrides: Ptr, interleave: i32, swizzle: i32, l2Promotion: i32, oobFill: i32) {
         let at = tensorMap.0;
-        if at == 0 || !at.is_multiple_of(ALIGNED) || !(3..=5).contains(&tensorRank) || !(0..4).contains(&l2Promotion) {
+        if at == 0 || !(3..=5).contains(&tensorRank) || !(0..4).contains(&l2Promotion) {
             return Err(status::INVALID_VALUE);
         }
         let axes = tensorRank as usize;
@@ -113,14 +117,14 @@ entry! {
         };
         let boxes = vec![channelsPerPixel, pixelsPerColumn];
         let tensor = Tensor { data_type: tensorDataType, address: globalAddress.0 as u64, sizes, strides, boxes, steps, interleave, swizzle, fill: oobFill, columns: Some([lower, upper]) };
-        // SAFETY: the caller has room for an object there, which is aligned.
+        // SAFETY: the caller has room for an object there.
         unsafe { made(at, &tensor) }
     }
 
     fn cuTensorMapReplaceAddress (tensorMap: Ptr, globalAddress: Ptr) {
         let at = tensorMap.0;
         let address = globalAddress.0 as u64;
-        if at == 0 || !at.is_multiple_of(ALIGNED) || !address.is_multiple_of(16) {
+        if at == 0 || address == 0 || !address.is_multiple_of(16) {
             return Err(status::INVALID_VALUE);
         }
         // SAFETY: the caller has an object of 128 bytes there.

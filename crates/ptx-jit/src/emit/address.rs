@@ -4,6 +4,7 @@
 //! lets the code do an access itself. Must not know: what is loaded or stored ([`super::memory`]).
 
 use super::emitter::{Emit, OWN};
+use super::places::Memory;
 use super::val::Val;
 use crate::simt::plan::shape::{Class, Shape};
 use crate::warp::{Addresses, INTERFACE, LONGEST};
@@ -144,7 +145,8 @@ impl Emit<'_> {
                 let (start, fits) = self.start(&address.base, class, signed);
                 let first = self.b.ins().iadd_imm_s(start, low + from);
                 let length = span + to - from;
-                let mut inside = self.within(first, length, shared);
+                let memory = if shared { Memory::Shared } else { Memory::Device };
+                let mut inside = self.within(first, length, memory);
                 if let Some(fits) = fits {
                     inside = self.b.ins().band(inside, fits);
                 }
@@ -213,11 +215,15 @@ impl Emit<'_> {
         }
     }
 
-    /// Whether a range is in shared memory, or in the arena.
-    pub(super) fn within(&mut self, first: Value, length: i64, shared: bool) -> Value {
+    /// Whether a range is in shared memory, in the arena, or in a lane's own memory.
+    pub(super) fn within(&mut self, first: Value, length: i64, memory: Memory) -> Value {
         let below = IntCC::UnsignedLessThanOrEqual;
-        if shared {
-            let size = self.constant_field(types::I64, INTERFACE.warp.shared_size);
+        if memory != Memory::Device {
+            let size = match memory {
+                Memory::Shared => self.constant_field(types::I64, INTERFACE.warp.shared_size),
+                // It may grow.
+                _ => self.field(types::I64, INTERFACE.warp.local_size),
+            };
             let end = self.b.ins().iadd_imm_s(first, length);
             let a = self.b.ins().icmp(below, end, size);
             // `first` may have gone below zero.

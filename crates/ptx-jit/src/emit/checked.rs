@@ -5,6 +5,7 @@
 
 use super::address::Address;
 use super::emitter::Emit;
+use super::places::Memory;
 use super::val::Val;
 use crate::simt::plan::shape::{Class, Shape};
 use crate::warp::{INTERFACE, LONGEST, Which};
@@ -173,7 +174,8 @@ impl Emit<'_> {
         let length = span + bytes;
         let (start, fits) = self.start(&address.base, address.class, signed);
         let first = self.b.ins().iadd_imm_s(start, low + address.offset);
-        let mut inside = self.within(first, length, shared);
+        let memory = if shared { Memory::Shared } else { Memory::Device };
+        let mut inside = self.within(first, length, memory);
         if let Some(fits) = fits {
             inside = self.b.ins().band(inside, fits);
         }

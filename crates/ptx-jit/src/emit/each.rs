@@ -9,6 +9,7 @@
 
 use super::address::{Address, DEVICE};
 use super::emitter::{Emit, OWN};
+use super::places::Memory;
 use super::pure::slot;
 use super::val::{Val, chunks, scalar, vector};
 use crate::simt::plan::shape::Class;
@@ -16,7 +17,7 @@ use crate::warp::{INTERFACE, Which, at_once};
 use cranelift_codegen::ir::{AtomicRmwOp, InstBuilder, Value, types};
 use cushim_ptx::ir::{Dst, Inst};
 use cushim_ptx::sem::{Access, Atomic, Operation, Update};
-use cushim_ptx::types::{Scalar, Space};
+use cushim_ptx::types::Scalar;
 
 /// Where results of loops lie: behind the operands of all that has loops.
 const RESULTS: usize = 5;
@@ -31,11 +32,27 @@ impl Emit<'_> {
     }
 
     /// The bytes of a lane, where loops do such an access, part by part.
-    fn looped(access: &Access, class: Class) -> Option<i64> {
-        let shared = super::group::kind(access.space)?;
-        let known = matches!(access.element.bytes(), 4 | 8) && matches!(access.parts, 1 | 2 | 4);
+    fn looped(access: &Access, class: Class) -> Option<(Memory, i64)> {
+        let memory = Memory::of(access.space)?;
+        let known =
+            matches!(access.element.bytes(), 1 | 2 | 4 | 8) && matches!(access.parts, 1 | 2 | 4);
         let known = known && !at_once(access);
-        (known && (shared || class == Class::Wide)).then(|| access.bytes().into())
+        let fits = memory != Memory::Device || class == Class::Wide;
+        (known && fits).then(|| (memory, access.bytes().into()))
+    }
+
+    /// An address with a value for each lane, where loops are to go over those: other code asks for addresses with known steps
+    /// itself, but for small values and in the lanes' own memory.
+    fn by_lane(&mut self, address: &Address, memory: Memory, ty: Scalar) -> Option<Address> {
+        let base = match &address.base {
+            Val::Lanes(_) => address.base.clone(),
+            Val::Mask { .. } => return None,
+            known if memory == Memory::Local || ty.bytes() < 4 => {
+                Val::Lanes(self.vectors(known, address.class))
+            }
+            Val::Known(_) => return None,
+        };
+        Some(Address { base, class: address.class, offset: address.offset })
     }
 
     /// A load; whether there is code for it.
@@ -45,57 +62,66 @@ impl Emit<'_> {
         address: &Address,
         classes: &[Class],
         mask: Value,
-        space: Space,
     ) -> bool {
         let Operation::Load(access) = &inst.sem else { return false };
         let (ty, n) = (access.element, inst.dst.len());
-        let Some(total) = Self::looped(access, address.class) else { return false };
-        if !matches!(address.base, Val::Lanes(_)) || !self.takes(&inst.dst, ty) {
+        let Some((memory, total)) = Self::looped(access, address.class) else { return false };
+        let taken = inst.dst.iter().zip(classes).filter(|(d, _)| !matches!(d, Dst::Sink));
+        let mut taken = taken.map(|(_, class)| *class);
+        let Some(class) = taken.next() else { return false };
+        if class == Class::Predicate || !taken.all(|other| other == class) {
             return false;
         }
-        self.pass_address(address);
-        let (fast, some, slow, merge) = (
-            self.b.create_block(),
-            self.b.create_block(),
-            self.b.create_block(),
-            self.b.create_block(),
-        );
+        if memory == Memory::Local && self.load_own(inst, address, class, total, mask) {
+            return true;
+        }
+        let Some(address) = self.by_lane(address, memory, ty) else { return false };
+        self.pass_address(&address);
+        let [fast, some, few, slow, merge] = [(); 5].map(|()| self.b.create_block());
         self.b.append_block_param(merge, types::I64);
         self.b.set_cold_block(some);
         self.b.set_cold_block(slow);
         let known = self.lanes_of.clone();
         let check = self.full_or(mask, some);
         self.b.switch_to_block(some);
+        let many = self.few_or(mask, few);
+        self.b.switch_to_block(many);
         // Lanes that do not take part read at the address of the first one that does.
         self.replace_others(address.class, mask, slow, check);
         self.b.switch_to_block(check);
-        let each = self.check_each(address.class, space, total, fast, slow);
-        let class = Class::of(ty);
-        if n == 1 {
+        let each = self.check_each((address.class, memory), total, fast, slow);
+        if n == 1 && memory != Memory::Local {
             let apart = self.b.create_block();
-            let found = self.side_by_side(&each, total, apart);
-            self.b.switch_to_block(found.run);
-            // The values already lie in memory as the loop over lanes would leave them.
-            self.jump(merge, &[found.first]);
-            self.b.switch_to_block(found.same);
-            let x = self.b.ins().load(scalar(class), DEVICE, found.first, 0);
-            let all = self.b.ins().splat(vector(class), x);
-            for k in 0..chunks(class) {
-                self.b.ins().store(OWN, all, self.warp, slot(RESULTS) + 16 * k as i32);
+            if self.takes(&inst.dst, ty) && ty.bytes() >= 4 {
+                let found = self.side_by_side(&each, total, apart);
+                self.b.switch_to_block(found.run);
+                // The values already lie in memory as the loop over lanes would leave them.
+                self.jump(merge, &[found.first]);
+                self.b.switch_to_block(found.same);
+                let x = self.b.ins().load(scalar(class), DEVICE, found.first, 0);
+                let all = self.b.ins().splat(vector(class), x);
+                for k in 0..chunks(class) {
+                    self.b.ins().store(OWN, all, self.warp, slot(RESULTS) + 16 * k as i32);
+                }
+                let place = self.b.ins().iadd_imm_s(self.warp, i64::from(slot(RESULTS)));
+                self.jump(merge, &[place]);
+            } else {
+                self.jump(apart, &[]);
             }
-            let place = self.b.ins().iadd_imm_s(self.warp, i64::from(slot(RESULTS)));
-            self.jump(merge, &[place]);
             self.b.switch_to_block(apart);
         }
         self.over_lanes(32 / chunks(class), |e, lane| {
             let places: Vec<Value> =
                 (0..32 / chunks(class)).map(|j| e.place(&each, lane, j)).collect();
-            for k in 0..n {
-                let at = (k as i64 * i64::from(ty.bytes())) as i32;
+            for (k, dst) in inst.dst.iter().enumerate() {
+                if matches!(dst, Dst::Sink) {
+                    continue;
+                }
+                let at = k as i64 * i64::from(ty.bytes());
                 let mut v = None;
                 for (j, place) in places.iter().enumerate() {
                     e.lanes_from(j);
-                    let x = e.b.ins().load(scalar(class), DEVICE, *place, at);
+                    let x = e.load_scalar(*place, at, ty, *dst);
                     v = Some(e.with_lane(v, x, j, class));
                 }
                 if let Some(v) = v {
@@ -106,8 +132,26 @@ impl Emit<'_> {
         let place = self.b.ins().iadd_imm_s(self.warp, i64::from(slot(RESULTS)));
         self.jump(merge, &[place]);
 
+        self.b.switch_to_block(few);
+        self.lanes_of.clone_from(&known);
+        self.over_set(mask, |e, lane, _| {
+            let place = e.checked_place((address.class, memory), lane, total, (slow, None));
+            for (k, dst) in inst.dst.iter().enumerate() {
+                if matches!(dst, Dst::Sink) {
+                    continue;
+                }
+                let x = e.load_scalar(place, k as i64 * i64::from(ty.bytes()), ty, *dst);
+                let to = e.of_lane(lane, class);
+                e.b.ins().store(OWN, x, to, slot(RESULTS + k));
+            }
+        });
+        let place = self.b.ins().iadd_imm_s(self.warp, i64::from(slot(RESULTS)));
+        self.jump(merge, &[place]);
+
         self.b.switch_to_block(slow);
         self.lanes_of.clone_from(&known);
+        let zero = self.i32(0);
+        self.set_field(zero, INTERFACE.warp.from);
         let site = self.site(inst, vec![address.class], classes.to_vec());
         self.call_preserving(Which::Load, site, mask);
         let place = self.b.ins().iadd_imm_s(self.warp, i64::from(slot(0)));
@@ -117,6 +161,9 @@ impl Emit<'_> {
         self.lanes_of = known;
         let place = self.b.block_params(merge)[0];
         for (k, dst) in inst.dst.iter().enumerate() {
+            if matches!(dst, Dst::Sink) {
+                continue;
+            }
             let v = self.load_lanes(class, DEVICE, place, (k * INTERFACE.slot) as i32);
             self.set(inst, *dst, v);
         }
@@ -130,17 +177,21 @@ impl Emit<'_> {
         address: &Address,
         values: &[(Val, Class)],
         mask: Value,
-        space: Space,
     ) -> bool {
         let Operation::Store(access) = &inst.sem else { return false };
         let ty = access.element;
-        let class = Class::of(ty);
-        let Some(total) = Self::looped(access, address.class) else { return false };
-        let plain = values.iter().all(|(_, c)| *c == class);
-        if !matches!(address.base, Val::Lanes(_)) || !plain {
+        let Some((memory, total)) = Self::looped(access, address.class) else { return false };
+        let Some(class) = values.first().map(|(_, class)| *class) else { return false };
+        let same = values.iter().all(|(_, c)| *c == class);
+        let wide = class == Class::Wide;
+        if !same || class == Class::Predicate || (ty.bytes() == 8 && !wide) {
             return false;
         }
-        self.pass_address(address);
+        if memory == Memory::Local && self.store_own(inst, address, values, total, mask) {
+            return true;
+        }
+        let Some(address) = self.by_lane(address, memory, ty) else { return false };
+        self.pass_address(&address);
         self.pass(1, values, false);
         let (fast, slow, next) =
             (self.b.create_block(), self.b.create_block(), self.b.create_block());
@@ -153,16 +204,16 @@ impl Emit<'_> {
         self.b.switch_to_block(outside);
         self.jump(slow, &[mask]);
         self.b.switch_to_block(check);
-        let each = self.check_each(address.class, space, total, fast, outside);
+        let each = self.check_each((address.class, memory), total, fast, outside);
         let store = |e: &mut Self, lane: Value, j: usize, place: Value| {
             e.lanes_from(j);
             for k in 0..values.len() {
                 let v = e.kept(lane, 1 + k, j, class);
-                let at = (k as i64 * i64::from(ty.bytes())) as i32;
-                e.b.ins().store(DEVICE, v, place, at);
+                e.store_scalar(v, place, k as i64 * i64::from(ty.bytes()), (ty, class));
             }
         };
-        if values.len() == 1 {
+        if values.len() == 1 && memory != Memory::Local && class == Class::of(ty) && ty.bytes() >= 4
+        {
             let apart = self.b.create_block();
             let found = self.side_by_side(&each, total, apart);
             self.b.switch_to_block(found.run);
@@ -189,14 +240,16 @@ impl Emit<'_> {
         self.b.switch_to_block(some);
         self.over_set(mask, |e, lane, left| {
             // From the first lane whose address is outside on, a helper does it.
-            let how = (address.class, space == Space::Shared);
-            let place = e.checked_place(how, lane, total, (slow, left));
+            let how = (address.class, memory);
+            let place = e.checked_place(how, lane, total, (slow, Some(left)));
             store(e, lane, 0, place);
         });
         self.jump(next, &[]);
 
         self.b.switch_to_block(slow);
         self.lanes_of.clone_from(&known);
+        let zero = self.i32(0);
+        self.set_field(zero, INTERFACE.warp.from);
         let mut classes = vec![address.class];
         classes.extend(values.iter().map(|(_, c)| *c));
         let site = self.site(inst, classes, Vec::new());
@@ -217,9 +270,12 @@ impl Emit<'_> {
         mask: Value,
     ) -> bool {
         let Operation::Atomic(Atomic { update, access }) = inst.sem else { return false };
-        let (ty, space) = (update.ty(), access.space);
+        let ty = update.ty();
         let class = Class::of(ty);
-        let Some(total) = Self::looped(&access, args[0]) else { return false };
+        let Some((memory, total)) = Self::looped(&access, args[0]) else { return false };
+        if memory == Memory::Local || ty.bytes() < 4 {
+            return false;
+        }
         let Some(op) = operation(update) else { return false };
         if args.len() != 2 || args[1] != class || !self.takes(&inst.dst, ty) {
             return false;
@@ -233,8 +289,8 @@ impl Emit<'_> {
         let known = self.lanes_of.clone();
         let check = self.check_part(args[0], mask, slow);
         self.b.switch_to_block(check);
-        let each = self.check_each(args[0], space, total, fast, slow);
-        let shared = space == Space::Shared;
+        let each = self.check_each((args[0], memory), total, fast, slow);
+        let shared = memory == Memory::Shared;
         let update = |e: &mut Self, lane: Value, j: usize| {
             let place = e.place(&each, lane, j);
             let operand = e.kept(lane, 1, j, class);
@@ -293,7 +349,13 @@ impl Emit<'_> {
         true
     }
 
-    fn with_lane(&mut self, v: Option<Value>, x: Value, j: usize, class: Class) -> Value {
+    pub(super) fn with_lane(
+        &mut self,
+        v: Option<Value>,
+        x: Value,
+        j: usize,
+        class: Class,
+    ) -> Value {
         match v {
             None => self.b.ins().scalar_to_vector(vector(class), x),
             Some(v) => self.b.ins().insertlane(v, x, j as u8),

@@ -106,7 +106,7 @@ impl Emit<'_> {
         mask: Value,
         uniform: bool,
     ) {
-        if self.load_each(inst, address, classes, mask, inst.space(0)) {
+        if !uniform && self.load_each(inst, address, classes, mask) {
             return;
         }
         self.load_by_helper(inst, address, classes, mask, false);
@@ -352,7 +352,7 @@ impl Emit<'_> {
     }
 
     /// One value from memory, extended as the register wants it.
-    fn load_scalar(&mut self, pointer: Value, at: i64, ty: Scalar, dst: Dst) -> Value {
+    pub(super) fn load_scalar(&mut self, pointer: Value, at: i64, ty: Scalar, dst: Dst) -> Value {
         let (class, bits) = match dst {
             Dst::Reg(r, bits) => (self.class(r), bits),
             Dst::Sink => (Class::Narrow, 32),

@@ -25,6 +25,7 @@ mod limits;
 mod memory;
 mod operand;
 mod other;
+mod own;
 mod part;
 mod permute;
 mod places;

@@ -9,14 +9,36 @@ use super::val::{Val, chunks, scalar, vector};
 use crate::simt::plan::shape::{Arithmetic, Class};
 use crate::warp::INTERFACE;
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{Block, InstBuilder, Value, types};
+use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, Value, types};
 use cushim_ptx::types::Space;
+
+/// Where accesses go that the code does for each lane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Memory {
+    Device,
+    Shared,
+    /// Each lane's own.
+    Local,
+}
+
+impl Memory {
+    pub(super) fn of(space: Space) -> Option<Memory> {
+        match space {
+            Space::Global | Space::Const | Space::Generic => Some(Memory::Device),
+            Space::Shared => Some(Memory::Shared),
+            Space::Local => Some(Memory::Local),
+            _ => None,
+        }
+    }
+}
 
 /// Lanes' addresses.
 pub(super) struct Each {
     class: Class,
     /// What is added to them.
     base: Option<Value>,
+    /// How far each lane's memory is from that of the lane before.
+    stride: Option<Value>,
 }
 
 /// Where the code goes on with lanes whose places are known, and the first lane's.
@@ -36,6 +58,18 @@ impl Emit<'_> {
         let full = self.b.ins().icmp(IntCC::Equal, mask, all);
         self.b.ins().brif(full, check, &[], part, &[]);
         check
+    }
+
+    /// Goes on in the block that is returned if many lanes take part, else elsewhere.
+    pub(super) fn few_or(&mut self, mask: Value, few: Block) -> Block {
+        /// Lane by lane takes longer than all at once from about here on.
+        const FEW: i64 = 8;
+        let many = self.b.create_block();
+        let count = self.b.ins().popcnt(mask);
+        let limit = self.i32(FEW);
+        let is_few = self.b.ins().icmp(IntCC::UnsignedLessThanOrEqual, count, limit);
+        self.b.ins().brif(is_few, few, &[], many, &[]);
+        many
     }
 
     /// The block that looks at the lanes' addresses; where only some take part, the others have one of theirs by then. Where
@@ -88,18 +122,18 @@ impl Emit<'_> {
     /// Goes on in `fast` if all addresses in slot 0 are multiples of `total` and inside with as many bytes.
     pub(super) fn check_each(
         &mut self,
-        class: Class,
-        space: Space,
+        (class, memory): (Class, Memory),
         total: i64,
         fast: Block,
         slow: Block,
     ) -> Each {
-        let shared = space == Space::Shared;
-        let (start, size) = if shared {
-            (None, self.constant_field(types::I64, INTERFACE.warp.shared_size))
-        } else {
-            let arena = self.constant_field(types::I64, INTERFACE.warp.arena);
-            (Some(arena), self.constant_field(types::I64, INTERFACE.warp.arena_size))
+        let (start, size) = match memory {
+            Memory::Shared => (None, self.constant_field(types::I64, INTERFACE.warp.shared_size)),
+            Memory::Local => (None, self.field(types::I64, INTERFACE.warp.local_size)),
+            Memory::Device => {
+                let arena = self.constant_field(types::I64, INTERFACE.warp.arena);
+                (Some(arena), self.constant_field(types::I64, INTERFACE.warp.arena_size))
+            }
         };
         let limit = self.b.ins().iadd_imm_s(size, -total);
         let limit = self.fit(limit, class);
@@ -140,8 +174,23 @@ impl Emit<'_> {
         let go = self.b.ins().band(aligned, inside);
         self.b.ins().brif(go, fast, &[], slow, &[]);
         self.b.switch_to_block(fast);
-        let base = shared.then(|| self.constant_field(types::I64, INTERFACE.warp.shared));
-        Each { class, base }
+        self.each(class, memory)
+    }
+
+    /// Addresses of lanes in a memory, which are known to be inside.
+    fn each(&mut self, class: Class, memory: Memory) -> Each {
+        match memory {
+            Memory::Device => Each { class, base: None, stride: None },
+            Memory::Shared => {
+                let base = self.constant_field(types::I64, INTERFACE.warp.shared);
+                Each { class, base: Some(base), stride: None }
+            }
+            Memory::Local => {
+                let base = self.field(types::I64, INTERFACE.warp.local);
+                let stride = self.field(types::I64, INTERFACE.warp.local_stride);
+                Each { class, base: Some(base), stride: Some(stride) }
+            }
+        }
     }
 
     /// Looks whether the addresses in slot 0 follow each other by `size` bytes, or are all the same; goes on in `apart`
@@ -259,36 +308,38 @@ impl Emit<'_> {
         let address = self.kept(lane, 0, j, each.class);
         let address =
             if each.class == Class::Wide { address } else { self.extend64(address, false) };
-        match each.base {
-            Some(base) => self.b.ins().iadd(base, address),
-            None => address,
+        let Some(mut base) = each.base else { return address };
+        if let Some(stride) = each.stride {
+            let skipped = self.b.ins().imul(lane, stride);
+            base = self.b.ins().iadd(base, skipped);
+            let skipped = self.b.ins().imul_imm_s(stride, j as i64);
+            base = self.b.ins().iadd(base, skipped);
         }
+        self.b.ins().iadd(base, address)
     }
 
-    /// The place of one lane's access of so many bytes, if it is inside and aligned; goes elsewhere with a value if not.
+    /// The place of one lane's access of so many bytes, if it is inside and aligned; goes elsewhere, maybe with a value, if not.
     pub(super) fn checked_place(
         &mut self,
-        (class, shared): (Class, bool),
+        (class, memory): (Class, Memory),
         lane: Value,
         total: i64,
-        (elsewhere, with): (Block, Value),
+        (elsewhere, with): (Block, Option<Value>),
     ) -> Value {
         let address = self.kept(lane, 0, 0, class);
         let address = if class == Class::Wide { address } else { self.extend64(address, false) };
-        let inside = self.within(address, total, shared);
+        let inside = self.within(address, total, memory);
         let low = self.i64(total - 1);
         let odd = self.b.ins().band(address, low);
         let zero = self.i64(0);
         let aligned = self.b.ins().icmp(IntCC::Equal, odd, zero);
         let go = self.b.ins().band(inside, aligned);
         let next = self.b.create_block();
-        self.b.ins().brif(go, next, &[], elsewhere, &[with.into()]);
+        let with: Vec<BlockArg> = with.into_iter().map(Into::into).collect();
+        self.b.ins().brif(go, next, &[], elsewhere, &with);
         self.b.switch_to_block(next);
-        if !shared {
-            return address;
-        }
-        let base = self.constant_field(types::I64, INTERFACE.warp.shared);
-        self.b.ins().iadd(base, address)
+        let each = self.each(class, memory);
+        self.place(&each, lane, 0)
     }
 
     /// What a slot has for lane `j` from `lane` on.

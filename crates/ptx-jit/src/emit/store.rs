@@ -10,6 +10,7 @@ use crate::simt::plan::shape::Class;
 use crate::warp::Which;
 use cranelift_codegen::ir::{InstBuilder, Value};
 use cushim_ptx::ir::{Inst, Src};
+use cushim_ptx::types::Scalar;
 
 impl Emit<'_> {
     pub(super) fn store(&mut self, inst: &Inst) {
@@ -35,7 +36,7 @@ impl Emit<'_> {
             n == 1 && fits && distinct && matches!(width, 4 | 8)
         });
         let Some(reach) = reach else {
-            if self.store_each(inst, &address, &values, mask, space) {
+            if self.store_each(inst, &address, &values, mask) {
                 return;
             }
             self.store_by_helper(inst, &address, &values, mask, false);
@@ -72,6 +73,23 @@ impl Emit<'_> {
         self.lanes_of = known;
         self.jump(next, &[]);
         self.b.switch_to_block(next);
+    }
+
+    /// The low part of one lane's value goes to memory.
+    pub(super) fn store_scalar(
+        &mut self,
+        v: Value,
+        place: Value,
+        at: i64,
+        (ty, class): (Scalar, Class),
+    ) {
+        let at = at as i32;
+        match ty.bytes() {
+            1 => self.b.ins().istore8(DEVICE, v, place, at),
+            2 => self.b.ins().istore16(DEVICE, v, place, at),
+            4 if class == Class::Wide => self.b.ins().istore32(DEVICE, v, place, at),
+            _ => self.b.ins().store(DEVICE, v, place, at),
+        };
     }
 
     fn store_by_helper(

@@ -45,8 +45,13 @@ impl Arena {
 
 /// All that kernels may touch, exactly: of the arena, and elsewhere.
 pub trait Mapped: Memory {
-    /// Whether these bytes may be read and written at their address.
+    /// Whether these bytes may be read at their address.
     fn holds(&self, address: u64, bytes: u64) -> bool;
+
+    /// Whether they may be written, too.
+    fn takes(&self, address: u64, bytes: u64) -> bool {
+        self.holds(address, bytes)
+    }
 }
 
 /// For an arena that is mapped as a whole.

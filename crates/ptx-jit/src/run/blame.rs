@@ -72,7 +72,11 @@ pub(super) fn touched(exec: &Exec<'_>, machine: &Machine, w: &Warp, frame: &Trap
         None => w.addresses(site),
     });
     let addresses = addresses.unwrap_or([touched; 32]);
-    let wrong = |l: &usize| !exec.memory.holds(addresses[*l], bytes);
+    let writes = !matches!(inst.sem, Operation::Load(_));
+    let wrong = |l: &usize| match writes {
+        true => !exec.memory.takes(addresses[*l], bytes),
+        false => !exec.memory.holds(addresses[*l], bytes),
+    };
     let takes = |l: usize| w.taking >> l & 1 != 0;
     // The memory is mapped again by now: the lane that was served first is named, else the first one.
     let known = if takes(first) { first } else { w.taking.trailing_zeros() as usize & 31 };

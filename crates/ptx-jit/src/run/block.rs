@@ -148,6 +148,7 @@ fn idle() -> Warp {
         shared_size: 0,
         local: std::ptr::null_mut(),
         local_size: 0,
+        local_stride: 0,
         arena: 0,
         arena_size: 0,
         marks: 0,
@@ -237,7 +238,8 @@ impl<'e> BlockSlot<'e> {
         };
         let warp_loop = NonNull::new(place.base).unwrap_or(NonNull::dangling()).cast::<WarpLoop>();
         let shared = Bytes::new(exec.shared_size as usize + 2 * MARGIN);
-        let local = Bytes::new(exec.local_size as usize * 32 * n);
+        let local_stride = crate::warp::stride(exec.local_size.into());
+        let local = Bytes::new(local_stride as usize * 32 * n);
         let mut masks = vec![0u32; regions * n];
         let helpers: Vec<usize> = TABLE.iter().map(|f| f.address()).collect();
         let looks_on = exec.host.watch();
@@ -262,8 +264,9 @@ impl<'e> BlockSlot<'e> {
                 globals: exec.launch.globals.as_ptr(),
                 shared: shared.base.wrapping_add(MARGIN),
                 shared_size: exec.shared_size.into(),
-                local: local.base.wrapping_add(exec.local_size as usize * 32 * w as usize),
+                local: local.base.wrapping_add(local_stride as usize * 32 * w as usize),
                 local_size: exec.local_size.into(),
+                local_stride,
                 arena: exec.arena.base(),
                 arena_size: exec.arena.size(),
                 marks: looks_on.map_or(0, |watch| watch.marks().base),

@@ -2,7 +2,7 @@
 
 use super::lane::{lanes, warp};
 use crate::simt::plan::shape::Class;
-use crate::warp::{Row, Warp};
+use crate::warp::{Row, Warp, stride};
 use cushim_ptx::exec::Cause;
 use cushim_ptx::ir::Src;
 
@@ -14,16 +14,19 @@ const FIRST_ROOM: usize = 64;
 impl Warp {
     /// Makes local memory of every lane larger.
     fn grow(&mut self, size: u32) {
-        let (old, new) = (self.local_size as usize, (size as usize).next_multiple_of(64));
+        let new_size = u64::from(size).next_multiple_of(64);
+        let (old, new) = (self.local_stride as usize, stride(new_size) as usize);
+        let size = self.local_size as usize;
         let mut grown = vec![0u128; new * 32 / 16];
         let to = grown.as_mut_ptr().cast::<u8>();
         for lane in 0..32 {
             // SAFETY: both have that much for every lane, and neither is part of the other.
             unsafe {
-                std::ptr::copy_nonoverlapping(self.local.add(lane * old), to.add(lane * new), old);
+                std::ptr::copy_nonoverlapping(self.local.add(lane * old), to.add(lane * new), size);
             }
         }
-        (self.local, self.local_size, self.grown) = (to, new as u64, grown);
+        (self.local, self.local_size, self.local_stride) = (to, new_size, new as u64);
+        self.grown = grown;
     }
 
     /// For the next block nothing is kept, and local memory that has grown is zeros where kernels begin.
@@ -32,7 +35,7 @@ impl Warp {
         if self.grown.is_empty() {
             return;
         }
-        let (size, whole) = (self.exec().local_size as usize, self.local_size as usize);
+        let (size, whole) = (self.exec().local_size as usize, self.local_stride as usize);
         for lane in 0..32 {
             // SAFETY: it is `whole` bytes for each lane, which is more than `size`.
             unsafe { std::ptr::write_bytes(self.local.add(lane * whole), 0, size) };

@@ -55,7 +55,7 @@ impl Warp {
             }
             Space::Local => {
                 let size = self.local_size;
-                let base = self.local.wrapping_add(lane * size as usize);
+                let base = self.local.wrapping_add(lane * self.local_stride as usize);
                 (found(base.wrapping_add(at as usize), inside(size)), "local")
             }
             Space::Param => {
@@ -66,7 +66,11 @@ impl Warp {
             _ => {
                 // Not an offset from null, which the compiler knows to be nowhere: it drops such reads.
                 let place = std::ptr::with_exposed_provenance_mut(at as usize);
-                (found(place, exec.memory.holds(at, bytes)), "global")
+                let there = match write {
+                    true => exec.memory.takes(at, bytes),
+                    false => exec.memory.holds(at, bytes),
+                };
+                (found(place, there), "global")
             }
         };
         let public = name == "global";
@@ -133,7 +137,7 @@ pub(super) unsafe fn load(w: *mut Warp, n: u32, mask: u32) -> u32 {
     let ty = access.element;
     let (bytes, parts) = (ty.bytes() as usize, inst.dst.len());
     let (addresses, total) = (w.addresses(site), (bytes * parts) as u64);
-    let known = vector_access::check(w, site.space, addresses, mask, total);
+    let known = vector_access::check(w, site.space, addresses, mask, (total, false));
     let once = at_once(access);
     if let Some(places) = &known
         && !once
@@ -174,7 +178,7 @@ pub(super) unsafe fn store(w: *mut Warp, n: u32, mask: u32) -> u32 {
     let bytes = access.element.bytes() as usize;
     let parts = site.operands.len() - 1;
     let (addresses, total) = (w.addresses(site), (bytes * parts) as u64);
-    let known = vector_access::check(w, site.space, addresses, mask, total);
+    let known = vector_access::check(w, site.space, addresses, mask, (total, true));
     let once = at_once(access);
     if let Some(places) = &known
         && !once
@@ -216,7 +220,7 @@ pub(super) unsafe fn atom(w: *mut Warp, n: u32, mask: u32) -> u32 {
     let (parts, second) = (usize::from(access.parts), update.operands() > 1);
     let addresses = w.addresses(site);
     let whole = u64::from(bytes) * parts as u64;
-    if let Some(places) = vector_access::check(w, site.space, addresses, mask, whole)
+    if let Some(places) = vector_access::check(w, site.space, addresses, mask, (whole, true))
         && vector_access::atom(w, site, &places, update, mask)
     {
         return 0;

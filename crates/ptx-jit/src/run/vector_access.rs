@@ -10,7 +10,7 @@ use crate::simt::plan::shape::Class;
 use crate::warp::Site;
 use crate::warp::{Slot, Warp};
 use cushim_ptx::alu;
-use cushim_ptx::exec::SHARED_WINDOW;
+use cushim_ptx::exec::{LOCAL_WINDOW, SHARED_WINDOW};
 use cushim_ptx::ir::Dst;
 use cushim_ptx::sem::Update;
 use cushim_ptx::types::{Scalar, Space};
@@ -112,13 +112,13 @@ fn each(mask: u32, mut f: impl FnMut(usize)) {
 /// The widest range that is looked at as a whole.
 const NEAR: u64 = 32 * 4096;
 
-/// Checks `bytes` at each of the addresses, whose multiples they are to be; `None`: look closer.
+/// Checks `bytes` at each of the addresses, whose multiples they are to be, for reading or for writing, too; `None`: look closer.
 pub(super) fn check(
     w: &Warp,
     space: Space,
     addresses: [u64; 32],
     mask: u32,
-    bytes: u64,
+    (bytes, writes): (u64, bool),
 ) -> Option<Places> {
     let (mut least, mut most, mut all) = (u64::MAX, 0, 0);
     each(mask, |l| {
@@ -128,6 +128,24 @@ pub(super) fn check(
     // A number of parts that is not a power of two has no such mask.
     if mask == 0 || !bytes.is_power_of_two() || all & (bytes - 1) != 0 {
         return None;
+    }
+    let local = LOCAL_WINDOW..LOCAL_WINDOW + (1 << 32);
+    let own = match space {
+        Space::Local => Some(0),
+        Space::Generic if local.contains(&least) && local.contains(&most) => Some(LOCAL_WINDOW),
+        _ => None,
+    };
+    if let Some(from) = own {
+        let end = (most - from).checked_add(bytes)?;
+        let mut at = addresses;
+        at.iter_mut().zip(0..).for_each(|(at, lane)| {
+            *at = at.wrapping_sub(from).wrapping_add(lane * w.local_stride);
+        });
+        return (end <= w.local_size).then_some(Places {
+            base: w.local,
+            addresses: at,
+            public: false,
+        });
     }
     let window = SHARED_WINDOW..SHARED_WINDOW + (1 << 32);
     let shared = match space {
@@ -146,8 +164,12 @@ pub(super) fn check(
     let whole = (most - least).checked_add(bytes)?;
     // Of one allocation, mostly; else each on its own, as where they lie far apart: looking takes as long as what is
     // looked at.
-    let known = whole <= NEAR && memory.holds(least, whole);
-    if !known && !lanes(mask).all(|l| memory.holds(addresses[l], bytes)) {
+    let there = |at: u64, bytes: u64| match writes {
+        true => memory.takes(at, bytes),
+        false => memory.holds(at, bytes),
+    };
+    let known = whole <= NEAR && there(least, whole);
+    if !known && !lanes(mask).all(|l| there(addresses[l], bytes)) {
         return None;
     }
     let base = std::ptr::with_exposed_provenance_mut(0);

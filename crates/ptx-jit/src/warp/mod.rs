@@ -19,6 +19,6 @@ pub(crate) use output::{Origin, Output, Quality};
 pub(crate) use site::{Addresses, LONGEST, Site, at_once, barrier_number};
 pub(crate) use state::{
     Arrival, CLUSTER, DONE, Entry, FAULT, NOWHERE, Parked, Placed, Row, SIGNAL, SLOTS, Slot, WAITS,
-    Warp, WarpLoop, YIELDS, collected, frame_head, more_slots,
+    Warp, WarpLoop, YIELDS, collected, frame_head, more_slots, stride,
 };
 pub(crate) use uniform::Uniform;

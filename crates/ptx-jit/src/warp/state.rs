@@ -188,6 +188,8 @@ pub(crate) struct Warp {
     pub(crate) local: *mut u8,
     /// Bytes of local memory of one lane.
     pub(crate) local_size: u64,
+    /// How far it is from there to the next lane's, see [`stride`].
+    pub(crate) local_stride: u64,
     pub(crate) arena: u64,
     pub(crate) arena_size: u64,
     /// Where the marks of device memory are, see [`cushim_ptx::exec::Marks`].
@@ -277,6 +279,12 @@ pub(crate) struct Arrival {
     pub(crate) lanes: u32,
     pub(crate) count: Option<u32>,
     pub(crate) predicate: Option<u32>,
+}
+
+/// How far the local memory of one lane is from that of the next, if it is of so many bytes: an odd number of lines of the
+/// cache, so that what lies at one place in all lanes is not all in one set.
+pub(crate) fn stride(size: u64) -> u64 {
+    if size == 0 { 0 } else { (size.div_ceil(64) | 1) * 64 }
 }
 
 impl Warp {

@@ -114,10 +114,10 @@ fn boxes<R: Reach>(what: &Asynchronous, operands: &[u64], reach: &mut R) -> Resu
     let to = operand(0);
     let map = tensor_copy::map(reach, operand(1))?;
     let coordinates: Vec<i32> = (0..axes).map(|n| operand(2 + usize::from(n)) as i32).collect();
-    let row = map.count(0) * u64::from(map.element.bytes());
-    // Rows narrower than the swizzle are not there.
-    let wide = map.swizzle == 0 || row == u64::from(map.swizzle);
-    let fits = map.columns.is_some() == columns && row.is_multiple_of(BULK) && wide;
+    let row = map.count(0) * map.width();
+    // Rows of slices may be wider than the swizzle.
+    let narrow = map.swizzle == 0 || map.modes.slice > 0 || row <= u64::from(map.swizzle);
+    let fits = map.columns.is_some() == columns && row.is_multiple_of(BULK) && narrow;
     if map.sizes.len() != coordinates.len() || !fits {
         return Err(reach.fail(Cause::TensorMap { address: operand(1) }));
     }

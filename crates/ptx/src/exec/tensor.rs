@@ -15,19 +15,63 @@ const MAGIC: [u8; 4] = *b"cuTM";
 /// Axes at most.
 pub const AXES: usize = 5;
 
-/// The types of elements by CUDA's numbers (`CUtensorMapDataType`); those that change values on the way are not there.
-pub const ELEMENTS: [Scalar; 10] = [
-    Scalar::U8,
-    Scalar::U16,
-    Scalar::U32,
-    Scalar::S32,
-    Scalar::U64,
-    Scalar::S64,
-    Scalar::F16,
-    Scalar::F32,
-    Scalar::F64,
-    Scalar::Bf16,
+/// The types of elements by CUDA's numbers (`CUtensorMapDataType`), and what becomes of them on the way.
+pub const ELEMENTS: [(Scalar, Change); 13] = [
+    (Scalar::U8, Change::None),
+    (Scalar::U16, Change::None),
+    (Scalar::U32, Change::None),
+    (Scalar::S32, Change::None),
+    (Scalar::U64, Change::None),
+    (Scalar::S64, Change::None),
+    (Scalar::F16, Change::None),
+    (Scalar::F32, Change::None),
+    (Scalar::F64, Change::None),
+    (Scalar::Bf16, Change::None),
+    (Scalar::F32, Change::Flush),
+    (Scalar::F32, Change::Round),
+    (Scalar::F32, Change::RoundAndFlush),
 ];
+
+/// The same by the numbers of `tensormap.replace` (PTX ISA 9, "Tensormap new_val validity"), as CUDA's.
+const REPLACED: [u8; 13] = [0, 1, 2, 3, 4, 5, 6, 7, 10, 8, 9, 11, 12];
+
+/// What becomes of singles on the way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Change {
+    /// Nothing.
+    #[default]
+    None,
+    /// Reductions flush subnormal numbers.
+    Flush,
+    /// What is loaded is rounded to TF32.
+    Round,
+    /// Both.
+    RoundAndFlush,
+}
+
+impl Change {
+    /// Whether loads round to TF32.
+    pub fn rounds(self) -> bool {
+        matches!(self, Change::Round | Change::RoundAndFlush)
+    }
+
+    /// Whether reductions flush subnormal numbers.
+    pub fn flushes(self) -> bool {
+        matches!(self, Change::Flush | Change::RoundAndFlush)
+    }
+}
+
+/// How elements are laid out, and what is put where there are none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Modes {
+    /// What becomes of singles on the way.
+    pub change: Change,
+    /// What lies outside becomes a NaN, else zero.
+    pub nan: bool,
+    /// Bytes of a slice of channels, 16 or 32, where they are laid out in slices: an index along the innermost axis is a slice's, and
+    /// the last axis but one says which slice; else 0.
+    pub slice: u32,
+}
 
 /// A tensor in global memory, and the box that one copy moves.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,6 +80,8 @@ pub struct TensorMap {
     pub address: u64,
     /// The type of elements: one of [`ELEMENTS`].
     pub element: Scalar,
+    /// How they lie, and what becomes of them.
+    pub modes: Modes,
     /// Elements along each axis, the innermost first; as many as there are axes.
     pub sizes: Vec<u64>,
     /// Bytes from one index to the next, of every axis but the innermost.
@@ -68,15 +114,22 @@ const STRIDES: usize = SIZES + 8 * AXES;
 const BOXES: usize = STRIDES + 8 * (AXES - 1);
 const STEPS: usize = BOXES + 2 * AXES;
 const CORNERS: usize = STEPS + 2 * AXES;
-/// The byte of modes of maps for columns; of others it is 0.
+const MODES: usize = 11;
+// Bits of the byte of modes: copies are of columns; what lies outside is a NaN; slices, in units of 16 bytes.
 const COLUMNS: u8 = 1;
+const NAN: u8 = 2;
+const SLICES: u8 = 3 << SLICE;
+const SLICE: u32 = 2;
 
 impl TensorMap {
     /// The object's bytes.
     pub fn to_bytes(&self) -> [u8; MAP_BYTES] {
         let mut out = [0; MAP_BYTES];
-        let kind = ELEMENTS.iter().position(|element| *element == self.element).unwrap_or(0) as u8;
-        let modes = if self.columns.is_some() { COLUMNS } else { 0 };
+        let element = (self.element, self.modes.change);
+        let kind = ELEMENTS.iter().position(|known| *known == element).unwrap_or(0) as u8;
+        let columns = if self.columns.is_some() { COLUMNS } else { 0 };
+        let nan = if self.modes.nan { NAN } else { 0 };
+        let modes = columns | nan | ((self.modes.slice / 16) as u8) << SLICE;
         let head = [self.sizes.len() as u8, kind, (self.swizzle / 32) as u8, modes];
         let mut all: Vec<u8> = self.address.to_le_bytes().to_vec();
         all.extend(head.iter().chain(&MAGIC));
@@ -106,7 +159,9 @@ impl TensorMap {
         let (address, head) = head.split_at(8);
         let [axes, kind, swizzle, modes] = *head.strip_suffix(&MAGIC)? else { return None };
         let axes = usize::from(axes);
-        let known = modes <= COLUMNS && [0, 1, 2, 4].contains(&swizzle);
+        let known = modes & !(COLUMNS | NAN | SLICES) == 0
+            && modes & SLICES != SLICES
+            && [0, 1, 2, 4].contains(&swizzle);
         if !(1..=AXES).contains(&axes) || !known {
             return None;
         }
@@ -126,18 +181,22 @@ impl TensorMap {
             all
         };
         let columns = Corners { lower: corners(CORNERS), upper: corners(CORNERS + 2 * (AXES - 2)) };
-        if modes == COLUMNS && axes < 3 {
+        let is_of_columns = modes & COLUMNS != 0;
+        let slice = u32::from((modes & SLICES) >> SLICE) * 16;
+        if (is_of_columns || slice > 0) && axes < 3 {
             return None;
         }
+        let (element, change) = *ELEMENTS.get(usize::from(kind))?;
         Some(TensorMap {
             address: word(address),
-            element: *ELEMENTS.get(usize::from(kind))?,
+            element,
+            modes: Modes { change, nan: modes & NAN != 0, slice },
             sizes: wide(SIZES, axes),
             strides: wide(STRIDES, axes - 1),
             boxes: list(BOXES)?,
             steps: list(STEPS)?,
             swizzle: u32::from(swizzle) * 32,
-            columns: (modes == COLUMNS).then_some(columns),
+            columns: is_of_columns.then_some(columns),
         })
     }
 
@@ -145,12 +204,18 @@ impl TensorMap {
     pub fn replace(bytes: &mut [u8; MAP_BYTES], field: Field, value: u64) {
         let invalid = 0xff;
         let value32 = value as u32;
+        let old = bytes[MODES];
         let mut put = |at: usize, part: &[u8]| {
             bytes.iter_mut().skip(at).zip(part).for_each(|(to, byte)| *to = *byte);
         };
         // Numbers along an axis, at most so many; 0 is none.
         let few = |most: u32| if value32 <= most { value32 as u16 } else { 0 }.to_le_bytes();
         let small = |count: u32| if value32 < count { value32 as u8 } else { invalid };
+        // The byte of modes with others of these bits.
+        let modes = |mask: u8, count: u32| match value32 < count {
+            true => old & !mask | (value32 as u8) << mask.trailing_zeros(),
+            false => invalid,
+        };
         match field {
             Field::Address => put(0, &value.to_le_bytes()),
             Field::Rank => put(8, &[small(AXES as u32).saturating_add(1)]),
@@ -160,23 +225,56 @@ impl TensorMap {
                 put(SIZES + 8 * usize::from(axis), &u64::from(value32).to_le_bytes());
             }
             Field::Stride(axis) => put(STRIDES + 8 * usize::from(axis), &value.to_le_bytes()),
-            Field::Element => put(KIND, &[small(ELEMENTS.len() as u32)]),
+            Field::Element => {
+                put(KIND, &[REPLACED.get(value32 as usize).copied().unwrap_or(invalid)]);
+            }
             Field::Swizzle => {
                 let byte = [0, 1, 2, 4].get(value32 as usize).copied().unwrap_or(invalid);
                 put(SWIZZLE, &[byte]);
             }
-            // Other layouts than the plain one, and filling with NaN, are not there.
-            Field::Interleave | Field::Fill if value32 == 0 => {}
-            Field::Interleave | Field::Fill => put(8, &[invalid]),
+            Field::Interleave => put(MODES, &[modes(SLICES, 3)]),
+            Field::Fill => put(MODES, &[modes(NAN, 2)]),
         }
+    }
+
+    /// Bytes of what one index along the innermost axis means.
+    pub(super) fn width(&self) -> u64 {
+        match self.modes.slice {
+            0 => self.element.bytes().into(),
+            slice => slice.into(),
+        }
+    }
+
+    /// Bytes from one row to the next in shared memory: a row that is narrower than the swizzle leaves the rest as it is, but slices
+    /// lie side by side (an H200).
+    pub(super) fn pitch(&self) -> u64 {
+        let row = self.count(0) * self.width();
+        if self.modes.slice > 0 { row } else { row.max(self.swizzle.into()) }
     }
 
     /// How many elements the box has along an axis, without those that are stepped over.
     pub(super) fn count(&self, axis: usize) -> u64 {
-        match (self.boxes.get(axis), self.steps.get(axis)) {
-            (Some(n), Some(_)) if axis == 0 || self.columns.is_some() => u64::from(*n),
-            (Some(n), Some(step)) => n.div_ceil((*step).max(1)).into(),
-            _ => 1,
+        let sliced = self.modes.slice > 0;
+        let number = |list: &[u32]| list.get(axis).copied().unwrap_or(1);
+        let (count, step) = (number(&self.boxes), number(&self.steps).max(1));
+        if self.columns.is_some() {
+            // Of a pixel, one slice, whatever its map says of channels (an H200).
+            return if sliced && axis == 0 { 1 } else { count.into() };
+        }
+        match axis {
+            0 if !sliced => count.into(),
+            // A box is of one slice.
+            _ if sliced && axis + 2 == self.sizes.len() => 1,
+            _ => count.div_ceil(step).into(),
+        }
+    }
+
+    /// The axes that a pixel's place has: between the channels and the images; of slices, up to the axis that says which slice.
+    pub(super) fn pixels(&self) -> std::ops::Range<usize> {
+        let axes = self.sizes.len();
+        match self.columns {
+            Some(_) if self.modes.slice > 0 => 0..axes.saturating_sub(2),
+            _ => 1..axes.saturating_sub(1),
         }
     }
 
@@ -187,7 +285,7 @@ impl TensorMap {
 
     /// The bytes that a box takes in shared memory.
     pub fn bytes(&self) -> u64 {
-        self.count(0) * self.rows() * u64::from(self.element.bytes())
+        self.count(0) * self.rows() * self.width()
     }
 
     /// Where the unit of 16 bytes at an address of shared memory goes.
@@ -218,6 +316,7 @@ mod tests {
         TensorMap {
             address: 0x7000_1230,
             element: Scalar::Bf16,
+            modes: Modes::default(),
             sizes: vec![100, 7, 3],
             strides: vec![208, 4096],
             boxes: vec![64, 4, 2],
@@ -297,6 +396,19 @@ mod tests {
         assert_eq!(replaced(Field::Swizzle, 1), with(|m| m.swizzle = 32));
         assert_eq!(replaced(Field::Fill, 0), Some(any()));
         assert_eq!(replaced(Field::Element, 7), with(|m| m.element = Scalar::F32));
+        // Other numbers than the driver's.
+        assert_eq!(replaced(Field::Element, 9), with(|m| m.element = Scalar::F64));
+        assert_eq!(replaced(Field::Element, 10), Some(any()));
+        for (number, change) in
+            [(8, Change::Flush), (11, Change::Round), (12, Change::RoundAndFlush)]
+        {
+            let mut map = any();
+            (map.element, map.modes.change) = (Scalar::F32, change);
+            assert_eq!(replaced(Field::Element, number), Some(map));
+        }
+        assert_eq!(replaced(Field::Fill, 1), with(|m| m.modes.nan = true));
+        assert_eq!(replaced(Field::Interleave, 1), with(|m| m.modes.slice = 16));
+        assert_eq!(replaced(Field::Interleave, 2), with(|m| m.modes.slice = 32));
         assert_eq!(replaced(Field::Interleave, 0), Some(any()));
         let more = replaced(Field::Rank, 4).unwrap();
         assert_eq!((&more.sizes[..], &more.boxes[3..]), (&[100, 7, 3, 1, 1][..], &[1, 1][..]));
@@ -307,10 +419,10 @@ mod tests {
             (Field::Box(2), 257),
             (Field::Box(0), 0),
             (Field::Step(1), 9),
-            (Field::Element, 10),
-            (Field::Interleave, 1),
+            (Field::Element, 13),
+            (Field::Interleave, 3),
             (Field::Swizzle, 4),
-            (Field::Fill, 1),
+            (Field::Fill, 2),
         ] {
             assert_eq!(replaced(field, value), None, "{field:?} {value}");
         }

@@ -5,11 +5,12 @@
 
 use super::asynchronous::Reach;
 use super::fault::Cause;
-use super::tensor::{MAP_BYTES, TensorMap};
+use super::tensor::{Change, MAP_BYTES, TensorMap};
 use crate::alu;
 use crate::exec::bytes::word;
 use crate::sem::tensor::Field;
 use crate::sem::{Combine, Update};
+use crate::soft::{self, Format, Round};
 use crate::types::{Kind, Scalar, Space};
 
 /// Which way, and what becomes of what is there.
@@ -56,9 +57,11 @@ pub fn replace<R: Reach>(
     reach.write(space, address, &bytes)
 }
 
-/// Goes over the rows of a box: along every axis but the innermost, the index.
+/// Goes over the rows of a box: along every axis but the innermost, the index; of columns of slices, along the innermost, too.
 struct Rows<'m> {
     map: &'m TensorMap,
+    /// The axis of the first index: 0 or 1.
+    axis: usize,
     /// Of the next row; of columns before the offsets are added.
     at: Vec<i64>,
     /// Where it began.
@@ -69,10 +72,11 @@ struct Rows<'m> {
 
 impl<'m> Rows<'m> {
     fn new(map: &'m TensorMap, place: &Place) -> Rows<'m> {
-        let first: Vec<i64> = place.coordinates.iter().skip(1).map(|n| i64::from(*n)).collect();
+        let axis = map.pixels().start;
+        let first: Vec<i64> = place.coordinates.iter().skip(axis).map(|n| i64::from(*n)).collect();
         let packed = place.offsets.unwrap_or(0);
         let offsets = (0..3).map(|n| (packed >> (16 * n) & 0xffff) as i64).collect();
-        Rows { map, at: first.clone(), first, offsets, left: map.rows() }
+        Rows { map, axis, at: first.clone(), first, offsets, left: map.rows() }
     }
 
     /// To the next place of a tile.
@@ -90,12 +94,13 @@ impl<'m> Rows<'m> {
 
     /// To the next pixel of the box; behind its last one to the next image.
     fn next_pixel(&mut self, lower: &[i16], upper: &[i16]) {
-        let last = self.at.len();
-        let Some((image, pixel)) = self.at.split_last_mut() else { return };
-        for (n, index) in pixel.iter_mut().enumerate() {
-            let size = self.map.sizes.get(n + 1).copied().unwrap_or(1) as i64;
+        let last = self.axis + self.at.len() - 1;
+        let Some((image, rest)) = self.at.split_last_mut() else { return };
+        for (n, index) in rest.iter_mut().enumerate().take(self.map.pixels().len()) {
+            let axis = self.axis + n;
+            let size = self.map.sizes.get(axis).copied().unwrap_or(1) as i64;
             let corner = |list: &[i16]| i64::from(list.get(n).copied().unwrap_or(0));
-            *index += i64::from(self.map.steps.get(n + 1).copied().unwrap_or(1));
+            *index += i64::from(self.map.steps.get(axis).copied().unwrap_or(1));
             if *index < size + corner(upper) {
                 return;
             }
@@ -103,6 +108,17 @@ impl<'m> Rows<'m> {
         }
         // Recorded on an H100: the step of the image's axis counts, too.
         *image += i64::from(self.map.steps.get(last).copied().unwrap_or(1));
+    }
+
+    /// Where the row of these indices begins; `None` where it lies outside as a whole.
+    fn place(&self, indices: &[i64]) -> Option<u64> {
+        if self.axis > 0 {
+            return self.map.at(indices);
+        }
+        let (first, rest) = indices.split_first()?;
+        let size = self.map.sizes.first().copied().unwrap_or(0) as i64;
+        let row = self.map.at(rest).filter(|_| (0..size).contains(first))?;
+        Some(row.wrapping_add(*first as u64 * self.map.width()))
     }
 }
 
@@ -114,15 +130,15 @@ impl Iterator for Rows<'_> {
         self.left = self.left.checked_sub(1)?;
         match self.map.columns {
             None => {
-                let found = self.map.at(&self.at);
+                let found = self.place(&self.at);
                 self.next_of_tile();
                 Some(found)
             }
             Some(corners) => {
                 let mut moved = self.at.clone();
-                let pixel = moved.len().saturating_sub(1);
-                moved.iter_mut().take(pixel).zip(&self.offsets).for_each(|(n, more)| *n += more);
-                let found = self.map.at(&moved);
+                let pixels = self.map.pixels().len();
+                moved.iter_mut().take(pixels).zip(&self.offsets).for_each(|(n, more)| *n += more);
+                let found = self.place(&moved);
                 self.next_pixel(&corners.lower, &corners.upper);
                 Some(found)
             }
@@ -143,11 +159,13 @@ pub fn copy<R: Reach>(
     way: Way,
 ) -> Result<(), R::Error> {
     let ty = map.element;
-    let width = u64::from(ty.bytes());
+    let width = map.width();
     placed(map, begin, way).map_err(|cause| reach.fail(cause))?;
     let columns = map.count(0);
-    let first = i64::from(begin.coordinates.first().copied().unwrap_or(0));
-    let size = map.sizes.first().copied().unwrap_or(0) as i64;
+    // Of columns of slices, rows say where they begin along the innermost axis, too.
+    let within = map.pixels().start > 0;
+    let first = begin.coordinates.first().filter(|_| within).map_or(0, |n| i64::from(*n));
+    let size = if within { map.sizes.first().copied().unwrap_or(0) as i64 } else { 1 };
     let update = match way {
         Way::Store(Some(combine)) => match combine.update(ty) {
             Some(update) => Some(update),
@@ -155,17 +173,18 @@ pub fn copy<R: Reach>(
         },
         _ => None,
     };
+    // Of slices, steps count along the innermost axis, too.
+    let step = map.steps.first().filter(|_| map.modes.slice > 0).map_or(1, |n| i64::from(*n));
     let mut row = vec![0; (columns * width) as usize];
     for (number, origin) in (0..).zip(Rows::new(map, begin)) {
-        let to = shared.wrapping_add(number * columns * width);
+        let to = shared.wrapping_add(number * map.pitch());
         let place = |column: u64| {
-            let index = first + column as i64;
+            let index = first + column as i64 * step;
             let at = origin.filter(|_| (0..size).contains(&index))?;
             Some(at.wrapping_add(index as u64 * width))
         };
         if way == Way::Load {
-            row.fill(0);
-            gather(reach, &mut row, width, place)?;
+            gather(reach, map, &mut row, step == 1, place)?;
             for (n, unit) in row.chunks(16).enumerate() {
                 reach.write(Space::Shared, map.exchanged(to + 16 * n as u64), unit)?;
             }
@@ -174,15 +193,19 @@ pub fn copy<R: Reach>(
         for (n, unit) in row.chunks_mut(16).enumerate() {
             reach.read(Space::Shared, map.exchanged(to + 16 * n as u64), unit)?;
         }
-        for (column, element) in row.chunks_exact(width as usize).enumerate() {
+        for (column, part) in row.chunks_exact(width as usize).enumerate() {
             let Some(at) = place(column as u64) else { continue };
-            match update {
-                None => reach.write(Space::Global, at, element)?,
-                Some(update) => {
-                    let value = word(element);
-                    let mut new = |old| reduced(update, old, value);
-                    reach.update(Space::Global, at, width as u32, &mut new)?;
-                }
+            let Some(update) = update else {
+                reach.write(Space::Global, at, part)?;
+                continue;
+            };
+            let bytes = ty.bytes();
+            for (at, element) in
+                (at..).step_by(bytes as usize).zip(part.chunks_exact(bytes as usize))
+            {
+                let value = word(element);
+                let mut new = |old| reduced(update, map.modes.change, old, value);
+                reach.update(Space::Global, at, bytes, &mut new)?;
             }
         }
     }
@@ -195,7 +218,7 @@ fn placed(map: &TensorMap, begin: &Place, way: Way) -> Result<(), Cause> {
     let of = |axis: usize| begin.coordinates.get(axis).copied().unwrap_or(0);
     let fail = |axis, expected| Err(Cause::TensorPlace { axis, coordinate: of(axis), expected });
     let Some(corners) = &map.columns else {
-        if i64::from(of(0)) * i64::from(map.element.bytes()) % 16 != 0 {
+        if i64::from(of(0)) * map.width() as i64 % 16 != 0 {
             return fail(0, "a multiple of 16 bytes");
         }
         let below = begin.coordinates.iter().position(|n| *n < 0);
@@ -204,8 +227,9 @@ fn placed(map: &TensorMap, begin: &Place, way: Way) -> Result<(), Cause> {
             None => Ok(()),
         };
     };
-    for axis in 1..begin.coordinates.len().saturating_sub(1) {
-        let corner = |list: &[i16]| i64::from(list.get(axis - 1).copied().unwrap_or(0));
+    let pixels = map.pixels();
+    for axis in pixels.clone() {
+        let corner = |list: &[i16]| i64::from(list.get(axis - pixels.start).copied().unwrap_or(0));
         let size = map.sizes.get(axis).copied().unwrap_or(1) as i64;
         if !(corner(&corners.lower)..size + corner(&corners.upper)).contains(&of(axis).into()) {
             return fail(axis, "a pixel between the corners of its map");
@@ -214,29 +238,56 @@ fn placed(map: &TensorMap, begin: &Place, way: Way) -> Result<(), Cause> {
     Ok(())
 }
 
-/// What a reduction leaves of an element. A sum of singles keeps subnormal numbers (an H100), as atomic operations on global
-/// memory do not.
-fn reduced(update: Update, old: u64, value: u64) -> u64 {
+/// What a reduction leaves of an element. A sum of singles keeps subnormal numbers (an H100) unless the map flushes them, as atomic
+/// operations on global memory do.
+fn reduced(update: Update, change: Change, old: u64, value: u64) -> u64 {
     match update {
-        Update::FloatAdd(Scalar::F32) => alu::atomic(update, old, value, 0),
+        Update::FloatAdd(Scalar::F32) if !change.flushes() => alu::atomic(update, old, value, 0),
         _ => alu::atomic_global(update, old, value, 0),
     }
 }
 
-/// Reads the elements of a row that there are, all at once.
+/// What stands for elements outside of the tensor where they are to be no number: 16 bits, as often as they fit.
+const OUTSIDE: [u8; 2] = 0x7ff7_u16.to_le_bytes();
+
+/// Reads the elements of a row that there are, all at once where they lie side by side, and changes them as the map says.
 fn gather<R: Reach>(
     reach: &mut R,
+    map: &TensorMap,
     row: &mut [u8],
-    width: u64,
+    beside: bool,
     place: impl Fn(u64) -> Option<u64>,
 ) -> Result<(), R::Error> {
+    match map.modes.nan {
+        true => row.chunks_exact_mut(2).for_each(|two| two.copy_from_slice(&OUTSIDE)),
+        false => row.fill(0),
+    }
+    let width = map.width();
     let columns = row.len() as u64 / width;
     let there = |column: &u64| place(*column).is_some();
     let Some(from) = (0..columns).find(there) else { return Ok(()) };
     let to = (from..columns).rfind(there).map_or(from, |last| last + 1);
-    let (Some(at), range) = (place(from), from * width..to * width) else { return Ok(()) };
-    let Some(part) = row.get_mut(range.start as usize..range.end as usize) else { return Ok(()) };
-    reach.read(Space::Global, at, part)
+    let length = if beside { to - from } else { 1 };
+    for column in (from..to).step_by(length as usize) {
+        let range = (column * width) as usize..((column + length) * width) as usize;
+        let (Some(at), Some(part)) = (place(column), row.get_mut(range)) else { continue };
+        reach.read(Space::Global, at, part)?;
+        if map.modes.change.rounds() {
+            for single in part.chunks_exact_mut(4) {
+                let rounded = rounded(word(single)) as u32;
+                single.copy_from_slice(&rounded.to_le_bytes());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A single rounded to TF32.
+fn rounded(single: u64) -> u64 {
+    if Format::F32.is_nan(single) {
+        return 0x7fff_e000;
+    }
+    soft::convert(single, Format::F32, Format::TF32, Round::Nearest) << 13
 }
 
 impl Combine {
@@ -249,6 +300,8 @@ impl Combine {
             Combine::Min if half => Update::FloatMin(ty),
             Combine::Max if half => Update::FloatMax(ty),
             _ if float || ty.bits() < 32 => return None,
+            // An H200 has no sums of them.
+            Combine::Add if ty == Scalar::S64 => return None,
             Combine::Add => Update::Add(ty),
             Combine::Min => Update::Min(ty),
             Combine::Max => Update::Max(ty),

@@ -145,7 +145,6 @@ fn what_cannot_be_mapped_is_refused() {
         assert_eq!(access(at, UNIT, 3), 1, "a part of it");
         assert_eq!(access(at, 3 * UNIT, 3), 1, "more than there is");
         assert_eq!(access(at, 2 * UNIT, 2), 1);
-        assert_eq!(access(at, 2 * UNIT, 1), 801, "to read only");
         assert_eq!(api::cuMemUnmap(at, UNIT), 1, "a part of it");
         assert_eq!(api::cuMemUnmap(Ptr(at.0 + UNIT), UNIT), 1);
         assert_eq!(api::cuMemAddressFree(at, 4 * UNIT), 1, "something is there");
@@ -167,6 +166,48 @@ fn what_cannot_be_mapped_is_refused() {
             assert_eq!(import(to, Ptr(wrong), 1), 1, "{wrong}");
         }
         assert_eq!(made, Ptr(0));
+    }
+}
+
+#[test]
+fn memory_that_may_be_read_only_takes_no_copies() {
+    if !in_child("mapped::memory_that_may_be_read_only_takes_no_copies") {
+        return;
+    }
+    start();
+    if is_missing() {
+        return;
+    }
+    let (at, a, b) = (reserve(2 * UNIT), create(UNIT, 0), create(UNIT, 0));
+    let second = Ptr(at.0 + UNIT);
+    let (host, mut flags, location) = ([1u8; 8], 9u64, [1, 0]);
+    let from = Ptr(host.as_ptr() as usize);
+    unsafe {
+        assert_eq!(api::cuMemMap(at, UNIT, 0, a, Flags64(0)), 0);
+        assert_eq!(api::cuMemMap(second, UNIT, 0, b, Flags64(0)), 0);
+        assert_eq!(access(at, 2 * UNIT, 3), 0);
+        assert_eq!(api::cuMemsetD8_v2(at, 7, 2 * UNIT), 0);
+        assert_eq!(access(at, UNIT, 1), 0);
+        assert_eq!(api::cuMemGetAccess(Out(&raw mut flags), place(&location), at), 0);
+        assert_eq!(flags, 1);
+        assert_eq!(api::cuMemGetAccess(Out(&raw mut flags), place(&location), second), 0);
+        assert_eq!(flags, 3);
+        assert_eq!(bytes::<4>(at), [7; 4]);
+        assert_eq!(api::cuMemcpyHtoD_v2(at, from, 8), 1);
+        assert_eq!(api::cuMemcpyDtoD_v2(at, second, 8), 1);
+        assert_eq!(api::cuMemsetD8_v2(at, 1, 8), 1);
+        assert_eq!(api::cuMemsetD8_v2(Ptr(second.0 - 4), 1, 8), 1, "a part of it");
+        assert_eq!(api::cuMemcpyDtoD_v2(second, at, 8), 0);
+        assert_eq!(api::cuMemcpyHtoD_v2(second, from, 8), 0);
+        assert_eq!(access(at, UNIT, 3), 0);
+        assert_eq!(api::cuMemcpyHtoD_v2(at, from, 8), 0);
+        assert_eq!(bytes::<4>(at), [1; 4]);
+        assert_eq!(access(at, UNIT, 1), 0);
+        assert_eq!(access(at, UNIT, 0), 0);
+        assert_eq!(api::cuMemGetAccess(Out(&raw mut flags), place(&location), at), 0);
+        assert_eq!((flags, api::cuMemsetD8_v2(at, 1, 8)), (0, 1));
+        assert_eq!(api::cuMemUnmap(at, 2 * UNIT), 0);
+        assert_eq!(api::cuMemAddressFree(at, 2 * UNIT), 0);
     }
 }
 

@@ -6,7 +6,7 @@ use cushim_abi::types::{self as abi, *};
 
 use super::array::by_handle;
 use super::copy::copy;
-use super::home::{Home, Role, home};
+use super::home::{Home, Role, home, target};
 use crate::context;
 use crate::entry::{in_default_stream, on_stream};
 use crate::stream::resolve;
@@ -18,10 +18,11 @@ enum End {
     Memory(Ptr, Role),
 }
 
-fn resolved(end: &End, bytes: usize) -> Result<(u64, Home), i32> {
+fn resolved(end: &End, bytes: usize, writes: bool) -> Result<(u64, Home), i32> {
+    let of = if writes { target } else { home };
     match *end {
         End::Array(array, offset) => Ok((by_handle(array)?.part(offset, bytes)?, Home::Device)),
-        End::Memory(address, role) => Ok((address.0 as u64, home(address.0 as u64, bytes, role)?)),
+        End::Memory(address, role) => Ok((address.0 as u64, of(address.0 as u64, bytes, role)?)),
     }
 }
 
@@ -30,7 +31,8 @@ fn bytes(stream: abi::Stream, to: End, from: End, bytes: usize, blocking: bool) 
     if bytes == 0 {
         return resolve(stream).map(drop);
     }
-    let ((to, to_home), (from, from_home)) = (resolved(&to, bytes)?, resolved(&from, bytes)?);
+    let (to, to_home) = resolved(&to, bytes, true)?;
+    let (from, from_home) = resolved(&from, bytes, false)?;
     copy(stream, Copy::line(to, from, bytes), to_home, from_home, blocking)
 }
 

@@ -7,7 +7,7 @@
 
 use cushim_abi::types::{self as abi, *};
 
-use super::home::{Home, Role, home};
+use super::home::{Home, Role, home, target};
 use crate::argument::In;
 use crate::context;
 use crate::entry::{in_default_stream, on_stream};
@@ -112,7 +112,7 @@ fn linear(
         return resolve(stream).map(drop);
     }
     let (to, from) = (to.0 as u64, from.0 as u64);
-    let (to_home, from_home) = (home(to, bytes, to_role)?, home(from, bytes, from_role)?);
+    let (to_home, from_home) = (target(to, bytes, to_role)?, home(from, bytes, from_role)?);
     copy(stream, Copy::line(to, from, bytes), to_home, from_home, blocking)
 }
 
@@ -230,7 +230,7 @@ unsafe fn batch(
         let (to, from) = (to as u64, from as u64);
         let homes = match bytes {
             0 => Err(status::INVALID_VALUE),
-            _ => home(to, bytes, Any).and_then(|a| Ok((a, home(from, bytes, Any)?))),
+            _ => target(to, bytes, Any).and_then(|a| Ok((a, home(from, bytes, Any)?))),
         };
         let homes = homes.inspect_err(|_| {
             // SAFETY: null, or the caller's place.

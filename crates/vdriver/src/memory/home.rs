@@ -66,6 +66,18 @@ pub fn home(address: u64, bytes: usize, role: Role) -> Result<Home, i32> {
     })
 }
 
+/// The same of what is to be written.
+///
+/// # Errors
+/// As [`home`]'s, and CUDA_ERROR_INVALID_VALUE for memory that may only be read (an H100).
+pub fn target(address: u64, bytes: usize, role: Role) -> Result<Home, i32> {
+    let home = home(address, bytes, role)?;
+    if super::mapped::is_read_only(address, bytes as u64) {
+        return Err(status::INVALID_VALUE);
+    }
+    Ok(home)
+}
+
 /// Reports it to the checker of the program.
 fn refused(address: u64, bytes: usize) {
     if let Some(checks) = cushim_accel::checks() {

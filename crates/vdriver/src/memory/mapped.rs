@@ -5,7 +5,7 @@
 //! succeeds was measured. Must not know: what memory is made of ([`super::physical`]).
 
 use std::collections::BTreeMap;
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use cushim_abi::types::{Device, Flags64, Out, Ptr};
@@ -17,6 +17,7 @@ use crate::device::device;
 use crate::entry::entry;
 use crate::state::{check, give, sharing, take};
 use crate::status;
+use cushim_accel::Access;
 use cushim_accel::locks::lock;
 
 /// `CU_MEM_ACCESS_FLAGS_PROT_READWRITE`.
@@ -30,8 +31,15 @@ const PAGE: usize = 4096;
 struct Mapping {
     bytes: u64,
     physical: Arc<Physical>,
-    /// Locations that may access it.
-    open: Vec<Location>,
+    /// Locations that may access it, and how.
+    open: Vec<(Location, Access)>,
+}
+
+impl Mapping {
+    /// What is allowed to any location: all of them have the same memory here.
+    fn access(&self) -> Access {
+        self.open.iter().map(|(_, access)| *access).max().unwrap_or(Access::None)
+    }
 }
 
 #[derive(Default)]
@@ -40,6 +48,9 @@ struct State {
     reserved: BTreeMap<u64, (usize, u64)>,
     mapped: BTreeMap<u64, Mapping>,
 }
+
+/// How many mappings may only be read: mostly none, and then there is nothing to look up.
+static READ_ONLY: AtomicUsize = AtomicUsize::new(0);
 
 static STATE: Mutex<State> =
     Mutex::new(State { reserved: BTreeMap::new(), mapped: BTreeMap::new() });
@@ -74,6 +85,24 @@ fn at(address: u64) -> Option<Arc<Physical>> {
     let state = state();
     let (first, found) = state.mapped.range(..=address).next_back()?;
     (address - first < found.bytes).then(|| found.physical.clone())
+}
+
+/// Whether any of these bytes may only be read.
+pub fn is_read_only(address: u64, bytes: u64) -> bool {
+    if READ_ONLY.load(Ordering::Acquire) == 0 {
+        return false;
+    }
+    let state = state();
+    let before = state.mapped.range(..=address).next_back();
+    let first = before.map_or(address, |(first, _)| *first);
+    let mut all = state.mapped.range(first..address.saturating_add(bytes));
+    all.any(|(at, mapping)| at + mapping.bytes > address && mapping.access() == Access::Read)
+}
+
+/// Counts what may only be read.
+fn count(state: &State) {
+    let read_only = |mapping: &&Mapping| mapping.access() == Access::Read;
+    READ_ONLY.store(state.mapped.values().filter(read_only).count(), Ordering::Release);
 }
 
 /// Makes a mapping known to copies and pointers.
@@ -125,27 +154,28 @@ fn unmap(at: u64, bytes: u64) -> Result<(), i32> {
         super::remove(at);
         sharing.map(at, gone.bytes, None).map_err(|failure| status::of(&failure))?;
     }
+    count(&state);
     Ok(())
 }
 
 /// A `CUmemAccessDesc`: a location, and its access.
-fn access([kind, id, flags]: [i32; 3]) -> Result<(Location, bool), i32> {
+fn access([kind, id, flags]: [i32; 3]) -> Result<(Location, Access), i32> {
     match kind {
         ON_DEVICE => device(Device(id)).map(drop)?,
         2 => {}
         3 if id == 0 => {}
         _ => return Err(status::INVALID_VALUE),
     }
-    match flags as u32 {
-        0 => Ok(([kind, id], false)),
-        BOTH => Ok(([kind, id], true)),
-        // Read-only access cannot be enforced here.
-        READ => Err(status::NOT_SUPPORTED),
-        _ => Err(status::INVALID_VALUE),
-    }
+    let access = match flags as u32 {
+        0 => Access::None,
+        BOTH => Access::Write,
+        READ => Access::Read,
+        _ => return Err(status::INVALID_VALUE),
+    };
+    Ok(([kind, id], access))
 }
 
-fn set_access(at: u64, bytes: u64, wanted: &[(Location, bool)]) -> Result<(), i32> {
+fn set_access(at: u64, bytes: u64, wanted: &[(Location, Access)]) -> Result<(), i32> {
     let sharing = sharing("cuMemSetAccess")?;
     super::quiesce();
     let mut state = state();
@@ -155,35 +185,38 @@ fn set_access(at: u64, bytes: u64, wanted: &[(Location, bool)]) -> Result<(), i3
         return Err(status::INVALID_VALUE);
     }
     // The host cannot be given access to a device's memory.
-    let host = |(location, open): &(Location, bool)| location[0] != ON_DEVICE && *open;
+    let host =
+        |(location, to): &(Location, Access)| location[0] != ON_DEVICE && *to != Access::None;
     let of_device = |at: &u64| state.mapped.get(at).is_some_and(|m| m.physical.location[0] == 1);
     if wanted.iter().any(host) && all.iter().any(of_device) {
         return Err(status::INVALID_VALUE);
     }
     for at in all {
         let Some(mapping) = state.mapped.get_mut(&at) else { continue };
-        let before = !mapping.open.is_empty();
-        for (location, open) in wanted {
-            mapping.open.retain(|other| other != location);
-            if *open {
-                mapping.open.push(*location);
+        let before = mapping.access();
+        for (location, access) in wanted {
+            mapping.open.retain(|(other, _)| other != location);
+            if *access != Access::None {
+                mapping.open.push((*location, *access));
             }
         }
-        let now = !mapping.open.is_empty();
+        let now = mapping.access();
         if now == before {
             continue;
         }
         if let Err(failure) = sharing.open(at, mapping.bytes, now) {
             mapping.open.clear();
             super::remove(at);
+            count(&state);
             return Err(status::of(&failure));
         }
-        if now {
-            note(at, mapping);
-        } else {
-            super::remove(at);
+        match (before, now) {
+            (Access::None, _) => note(at, mapping),
+            (_, Access::None) => drop(super::remove(at)),
+            _ => {}
         }
     }
+    count(&state);
     Ok(())
 }
 
@@ -267,7 +300,12 @@ entry! {
         let found = state.mapped.range(..=at).next_back();
         let found = found.filter(|(first, mapping)| at - **first < mapping.bytes);
         let (_, mapping) = found.ok_or(status::INVALID_VALUE)?;
-        let open = mapping.open.contains(&place);
-        give(flags, if open { u64::from(BOTH) } else { 0 })
+        let found = mapping.open.iter().find(|(location, _)| *location == place);
+        let flag = match found.map_or(Access::None, |(_, access)| *access) {
+            Access::None => 0,
+            Access::Read => READ,
+            Access::Write => BOTH,
+        };
+        give(flags, u64::from(flag))
     }
 }

@@ -5,7 +5,7 @@
 
 use cushim_abi::types::{self as abi, *};
 
-use super::home::{Home, Role, home};
+use super::home::{Home, Role, target};
 use crate::context;
 use crate::entry::{in_default_stream, on_stream};
 use crate::graph::Payload;
@@ -34,7 +34,7 @@ pub fn plan(fill: Fill) -> Result<Option<(Fill, Home)>, i32> {
     }
     let all =
         pitch.checked_mul(height - 1).and_then(|rows| rows.checked_add(bytes)).ok_or(wrong)?;
-    let home = home(to, all, Role::Device)?;
+    let home = target(to, all, Role::Device)?;
     Ok(Some((Fill { pitch, ..fill }, home)))
 }
 

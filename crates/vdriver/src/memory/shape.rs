@@ -8,7 +8,7 @@ use cushim_abi::types::{self as abi, *};
 use super::array;
 use super::copy::copy;
 use super::ends::{End, Shape};
-use super::home::{Home, Role, home};
+use super::home::{Home, Role, home, target};
 use crate::argument::{Given, In};
 use crate::context;
 use crate::entry::{in_default_stream, on_stream};
@@ -44,7 +44,7 @@ struct Place {
 }
 
 impl End {
-    fn place(&self, [width, height, depth]: [usize; 3]) -> Result<Place, i32> {
+    fn place(&self, [width, height, depth]: [usize; 3], writes: bool) -> Result<Place, i32> {
         let wrong = status::INVALID_VALUE;
         let [x, y, z, level] = self.origin;
         if level != 0 {
@@ -84,7 +84,8 @@ impl End {
         }
         // The whole shape must lie in the allocation of its address: memory beyond that does not
         // belong to it.
-        let home = home(base as u64, end, role)?;
+        let of = if writes { target } else { home };
+        let home = of(base as u64, end, role)?;
         Ok(Place { address, row: pitch, plane, home })
     }
 }
@@ -119,8 +120,8 @@ pub fn plan(shape: &Shape) -> Result<Option<(Copy, Home, Home)>, i32> {
     if shape.extent.iter().any(|n| *n > isize::MAX as usize) {
         return Err(status::INVALID_VALUE);
     }
-    let to = shape.to.place(shape.extent)?;
-    let from = shape.from.place(shape.extent)?;
+    let to = shape.to.place(shape.extent, true)?;
+    let from = shape.from.place(shape.extent, false)?;
     let (row, plane) = ([to.row, from.row], [to.plane, from.plane]);
     let copy = Copy { to: to.address, from: from.address, width, height, depth, row, plane };
     Ok(Some((copy, to.home, from.home)))

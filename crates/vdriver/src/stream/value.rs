@@ -10,7 +10,7 @@ use cushim_abi::types::{self as abi, *};
 use super::operation::{Operation, until};
 use super::{Stream as Object, capture, resolve};
 use crate::entry::on_stream;
-use crate::memory::home::{Role, home};
+use crate::memory::home::{Role, home, target};
 use crate::state::take;
 use crate::{host, status};
 use cushim_accel::{Copy, Fill, Signal, Work};
@@ -28,7 +28,9 @@ fn write(at: Ptr, value: u64, bytes: usize, flags: u32) -> Result<Operation, i32
     if flags > 1 {
         return Err(status::INVALID_VALUE);
     }
-    Ok(Operation::Write { at: place(at, bytes)?, value, bytes })
+    let at = place(at, bytes)?;
+    target(at, bytes, Role::Device)?;
+    Ok(Operation::Write { at, value, bytes })
 }
 
 /// The second form of a write always has a memory barrier (H200).
