@@ -20,7 +20,7 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
 fn main() {
     let here = PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
     let mut found = Vec::new();
-    for folder in ["src", "../ptx/src"] {
+    for folder in ["src", "../ptx/src", "../translate/src"] {
         println!("cargo::rerun-if-changed={folder}");
         files(&here.join(folder), &mut found);
     }

@@ -48,7 +48,57 @@ LOOP: atom.global.cas.b32 v, [p], 0, 1; setp.eq.u32 c, v, 7; @c bra LOOP; ret; }
 .entry endless(.param .u64 from, .param .u64 to) {
   .reg .u64 p; .reg .u32 v; .reg .u32 i; .reg .pred c;
   ld.param.u64 p, [to]; mov.u32 i, %tid.x; mov.u32 v, 0;
-LOOP: add.u32 v, v, i; setp.ne.u32 c, i, 7; @c bra LOOP; st.global.u32 [p], v; ret; }";
+LOOP: add.u32 v, v, i; setp.ne.u32 c, i, 7; @c bra LOOP; st.global.u32 [p], v; ret; }
+.entry turns(.param .u64 from, .param .u64 to) {
+  .reg .u64 p; .reg .u64 q; .reg .u32 i; .reg .u32 t; .reg .u32 m; .reg .u32 s; .reg .f32 v; .reg .f32 w; .reg .pred c; .reg .b32 b;
+  ld.param.u64 p, [from]; ld.param.u64 q, [to]; mov.u32 t, %tid.x; and.b32 i, t, 31; mov.f32 w, 0f00000000;
+  shr.u32 m, t, 5; mul.lo.u32 m, m, 96; sub.u32 m, 512, m;
+LOOP:
+  mul.wide.u32 %rd, i, 4; add.u64 %rd, %rd, p; ld.global.f32 v, [%rd]; add.rn.f32 w, w, v;
+  add.u32 i, i, 32; setp.lt.u32 c, i, m; @c bra LOOP;
+  mov.b32 b, w; shfl.sync.down.b32 b, b, 5, 31, -1; shfl.sync.up.b32 b|c, b, 3, 0, -1; @c add.u32 b, b, 7;
+  and.b32 m, t, 15; shfl.sync.bfly.b32 b, b, m, 31, -1; shfl.sync.idx.b32 b, b, m, 0x181f, -1;
+  shl.b32 s, t, 2; mov.u32 m, tile; add.u32 s, s, m; st.shared.u32 [s], b; bar.sync 0;
+  xor.b32 m, s, 128; ld.shared.u32 b, [m]; mul.wide.u32 %rd, t, 4; add.u64 q, q, %rd; st.global.u32 [q], b; ret; }
+.entry atoms(.param .u64 from, .param .u64 to) {
+  .reg .u64 p; .reg .u64 q; .reg .u32 i; .reg .u32 v; .reg .u32 s; .reg .u32 o; .reg .u32 m; .reg .s32 n; .reg .u64 l;
+  ld.param.u64 p, [from]; ld.param.u64 q, [to]; mov.u32 i, %tid.x; mul.wide.u32 %rd, i, 4; add.u64 p, p, %rd; add.u64 q, q, %rd;
+  mov.u32 m, tile; shl.b32 s, i, 3; add.u32 s, s, m; mov.u64 l, 0; st.shared.u64 [s], l; bar.sync 0;
+  ld.global.u32 v, [p]; and.b32 s, v, 124; add.u32 s, s, m;
+  atom.shared.add.u32 o, [s], v; atom.shared.max.s32 n, [s+4], v; add.u32 o, o, n; atom.shared.xor.b32 n, [s], o;
+  atom.shared.exch.b32 n, [s+128], v; add.u32 o, o, n; atom.shared.min.u32 v, [s+4], o; red.shared.and.b32 [s+256], v;
+  shl.b32 s, v, 3; and.b32 s, s, 56; add.u32 s, s, m; cvt.u64.u32 l, o; atom.shared.add.u64 l, [s+512], l; cvt.u32.u64 v, l; xor.b32 o, o, v;
+  st.global.u32 [q], o; atom.global.add.u32 v, [q], 3; red.global.max.u32 [q], o; ret; }
+.entry doubles(.param .u64 from, .param .u64 to) {
+  .reg .u64 p; .reg .u64 q; .reg .u32 i; .reg .f64 a; .reg .f64 b; .reg .f64 c; .reg .f64 d; .reg .pred e;
+  ld.param.u64 p, [from]; ld.param.u64 q, [to]; mov.u32 i, %tid.x; mul.wide.u32 %rd, i, 8; add.u64 p, p, %rd; add.u64 q, q, %rd;
+  ld.global.f64 a, [p]; ld.global.f64 b, [p+8]; ld.global.f64 c, [p+512];
+  add.rn.f64 d, a, b; mul.rn.f64 c, c, d; setp.lt.f64 e, c, d; @e sub.rn.f64 d, d, a; fma.rn.f64 d, d, b, c; div.rn.f64 a, a, d; sqrt.rn.f64 b, b;
+  add.rn.f64 a, a, b; rcp.rn.f64 c, c; add.rn.f64 d, d, c; st.global.f64 [q], a; st.global.f64 [q+2048], d; ret; }
+.entry units(.param .u64 from, .param .u64 to) {
+  .reg .u64 p; .reg .u64 q; .reg .u32 i; .reg .f32 x; .reg .f32 y; .reg .f32 v; .reg .b32 s; .reg .b32 b;
+  ld.param.u64 p, [from]; ld.param.u64 q, [to]; mov.u32 i, %tid.x; mul.wide.u32 %rd, i, 4; add.u64 p, p, %rd; add.u64 q, q, %rd;
+  ld.global.f32 x, [p]; ld.global.f32 y, [p+1024]; mov.u32 s, 0;
+  FUNCTIONS ret; }";
+
+/// Each approximate function with and without `.ftz`, whose results are stored.
+fn functions() -> String {
+    let one = ["rcp", "rsqrt", "sqrt", "ex2", "lg2", "sin", "cos", "tanh"].map(|f| (f, "x"));
+    let two = [("div", "x, y")];
+    let mut text = String::new();
+    let mut at = 0;
+    for (name, operands) in one.into_iter().chain(two) {
+        for form in [".approx.f32", ".approx.ftz.f32", ".full.f32", ".full.ftz.f32"] {
+            if (name != "div" && form.contains("full")) || (name == "tanh" && form.contains("ftz"))
+            {
+                continue;
+            }
+            text += &format!("{name}{form} v, {operands}; st.global.f32 [q+{at}], v; ");
+            at += 1024;
+        }
+    }
+    text
+}
 
 /// Ends a launch as soon as somebody has asked twice whether it is to end.
 #[derive(Default)]
@@ -115,7 +165,7 @@ fn again(test: &str, waits: &str) -> bool {
 }
 
 fn device() -> (Device, [u64; 2]) {
-    let text = TEXT.replace("%rd", "a64");
+    let text = TEXT.replace("%rd", "a64").replace("FUNCTIONS", &functions());
     let text = text.replace(".reg .u64 p;", ".reg .u64 p; .reg .u64 a64;");
     let d = Device::new(&text);
     let words: Vec<u32> = (0..512u32).map(|n| n.wrapping_mul(0x9e37_79b9) ^ n << 13).collect();
@@ -129,13 +179,57 @@ fn kernels_are_taken_and_do_the_same() {
         return;
     }
     let (d, args) = device();
-    for (name, grid, block) in
-        [("sums", 3, 128), ("parted", 1, 128), ("parted", 2, 75), ("halves", 1, 96)]
-    {
+    for (name, grid, block) in [
+        ("sums", 3, 128),
+        ("parted", 1, 128),
+        ("parted", 2, 75),
+        ("halves", 1, 96),
+        ("turns", 1, 128),
+        ("turns", 2, 160),
+        ("atoms", 1, 64),
+        ("atoms", 1, 75),
+    ] {
         let kernel = d.kernel(d.find(name)).unwrap();
         kernel.improve([block, 1, 1]).unwrap();
         assert_eq!(kernel.by_llvm([block, 1, 1]), Some(Ok(())), "{name}");
         d.launch(name, grid, block, &args).unwrap();
+    }
+}
+
+/// Numbers of all kinds, with the bits of many in between.
+fn numbers() -> Vec<u32> {
+    let marks = [
+        0,
+        1,
+        0x7f_ffff,
+        0x80_0000,
+        0x3f80_0000,
+        0x7e80_0000,
+        0x7e80_0001,
+        0x7f80_0000,
+        0x7fc0_1234,
+        0x42fc_0000,
+    ];
+    let random = (0..).map(|n: u32| n.wrapping_mul(0x9e37_79b9) ^ n << 13);
+    // Of sizes that functions do not answer with infinity or zero.
+    let middle = (0..).map(|n: u32| 0x3c00_0000 + n.wrapping_mul(0x9e37_79b9) % 0x800_0000);
+    let signed = marks.into_iter().flat_map(|m: u32| [m, m | 1 << 31, m.wrapping_sub(1)]);
+    signed.chain(random.take(482)).chain(middle.take(512)).collect()
+}
+
+#[test]
+fn approximate_functions_and_doubles_have_the_same_bits() {
+    if !with_llvm("approximate_functions_and_doubles_have_the_same_bits") {
+        return;
+    }
+    let (d, _) = device();
+    let words = numbers();
+    assert_eq!(words.len(), 1024);
+    let (from, to) = (d.upload(&words, |w| w.to_le_bytes()), d.alloc(32 * 1024));
+    for (part, name) in [(0, "units"), (2048, "units"), (0, "doubles"), (1500 & !7, "doubles")] {
+        let kernel = d.kernel(d.find(name)).unwrap();
+        assert_eq!(kernel.by_llvm([256, 1, 1]), Some(Ok(())), "{name}");
+        d.launch(name, 1, 256, &[from + part, to]).unwrap();
     }
 }
 
@@ -280,6 +374,22 @@ fn object_files_become_bytes_that_run_anywhere() {
             broken[at..at + 8].fill(fill);
             cushim_testkit::jit::object(&broken);
         }
+    }
+    // And some bytes of it as they come.
+    let mut state = 1u64;
+    let mut random = move || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state
+    };
+    for _ in 0..20_000 {
+        let mut broken = file.clone();
+        for _ in 0..1 + random() % 4 {
+            let at = (random() % file.len() as u64) as usize;
+            broken[at] = random() as u8;
+        }
+        cushim_testkit::jit::object(&broken);
     }
     // A reference to what is not in the file, and one of another kind.
     let symbol = 64 + 16 + 24;

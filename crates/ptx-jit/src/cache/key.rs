@@ -29,8 +29,8 @@ impl Hasher for Strong {
 }
 
 impl Key {
-    /// The key of a kernel for a layout of blocks, on this machine.
-    pub(crate) fn of(source: &Source, layout: Layout) -> Key {
+    /// The key of a kernel for a layout of blocks, on this machine, and of LLVM's code for it where its version is given.
+    pub(crate) fn of(source: &Source, layout: Layout, llvm: Option<[u32; 3]>) -> Key {
         let mut hash = Strong(Sha256::new());
         env!("CUSHIM_JIT_SOURCES").hash(&mut hash);
         cranelift_codegen::VERSION.hash(&mut hash);
@@ -42,7 +42,7 @@ impl Key {
                 value.to_string().hash(&mut hash);
             }
         }
-        layout.hash(&mut hash);
+        (layout, llvm).hash(&mut hash);
         source.checked.hash(&mut hash);
         crate::warp::INTERFACE.hash(&mut hash);
         let module = &source.module;

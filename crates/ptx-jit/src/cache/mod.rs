@@ -113,7 +113,7 @@ impl Cache {
     }
 }
 
-/// Where the code of a kernel for a layout of blocks is kept.
+/// Where the code of a kernel for a layout of blocks is kept; LLVM's code has a place of its own for each version of LLVM.
 #[derive(Debug, Clone)]
 pub(crate) struct Place {
     cache: Arc<Cache>,
@@ -121,9 +121,9 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    pub(crate) fn of(source: &Source, layout: Layout) -> Option<Place> {
+    pub(crate) fn of(source: &Source, layout: Layout, llvm: Option<[u32; 3]>) -> Option<Place> {
         let cache = source.cache.clone()?;
-        Some(Place { key: Key::of(source, layout), cache })
+        Some(Place { key: Key::of(source, layout, llvm), cache })
     }
 
     pub(crate) fn load(&self, source: &Source) -> Option<Kept> {

@@ -165,7 +165,7 @@ fn quick_code_is_kept_by_a_thread_of_its_own_and_made_better() {
     second.improve([64, 1, 1]).unwrap();
     assert_eq!(run(&second, &module), expected);
     let source = source();
-    let key = Key::of(&source, Layout::Row);
+    let key = Key::of(&source, Layout::Row, None);
     assert_eq!(cache.load(&source, &key).unwrap().quality, Quality::Best);
     // Quick code of another process does not take its place.
     cache.store(&source, &key, &made(&source, Quality::Quick));
@@ -175,7 +175,7 @@ fn quick_code_is_kept_by_a_thread_of_its_own_and_made_better() {
 #[test]
 fn no_changed_byte_is_accepted() {
     let source = source();
-    let (f, key) = (source.function(), Key::of(&source, Layout::Row));
+    let (f, key) = (source.function(), Key::of(&source, Layout::Row, None));
     let kept = made(&source, Quality::Quick);
     let good = file::write(&key, f, &kept).unwrap();
     let back = file::read(&good, &key, f).unwrap();
@@ -205,7 +205,7 @@ fn no_changed_byte_is_accepted() {
 #[test]
 fn a_body_of_any_bytes_is_read_or_refused() {
     let source = source();
-    let (f, key) = (source.function(), Key::of(&source, Layout::Row));
+    let (f, key) = (source.function(), Key::of(&source, Layout::Row, None));
     let good = file::write(&key, f, &made(&source, Quality::Quick)).unwrap();
     let body = &good[52..good.len() - 32];
     assert!(file::body(body, f).is_some());
@@ -242,7 +242,7 @@ fn files_that_are_damaged_are_made_anew() {
     let folder = tempfile::tempdir().unwrap();
     let cache = Cache::open(folder.path(), Cache::LIMIT).unwrap();
     let source = source();
-    let key = Key::of(&source, Layout::Row);
+    let key = Key::of(&source, Layout::Row, None);
     cache.store(&source, &key, &made(&source, Quality::Best));
     let file = folder.path().join(key.name());
     assert_eq!(files(folder.path()), std::slice::from_ref(&file));
@@ -267,10 +267,13 @@ fn files_that_are_damaged_are_made_anew() {
 #[test]
 fn keys_differ_where_code_would() {
     let base = source();
-    let key = Key::of(&base, Layout::Row);
-    assert_eq!(Key::of(&source(), Layout::Row), key);
-    let mut keys = vec![key, Key::of(&base, Layout::Any), Key::of(&base, Layout::Rows(4))];
-    keys.push(Key::of(&base, Layout::Rows(8)));
+    let key = Key::of(&base, Layout::Row, None);
+    assert_eq!(Key::of(&source(), Layout::Row, None), key);
+    let mut keys =
+        vec![key, Key::of(&base, Layout::Any, None), Key::of(&base, Layout::Rows(4), None)];
+    keys.push(Key::of(&base, Layout::Rows(8), None));
+    // LLVM's code, of each version.
+    keys.extend([[19, 1, 7], [19, 1, 6], [20, 1, 7]].map(|v| Key::of(&base, Layout::Row, Some(v))));
     // An instruction, a constant, the place of a shared variable.
     let more =
         "    .shared .align 4 .b8 t[64];\n    .shared .align 4 .b8 s[1024];\n    mov.u32 %r6, t;\n";
@@ -282,14 +285,14 @@ fn keys_differ_where_code_would() {
         assert!(TEXT.contains(from));
         let source =
             Source::new(module(&TEXT.replace(from, to)), 0, None, Checked::default()).unwrap();
-        keys.push(Key::of(&source, Layout::Row));
+        keys.push(Key::of(&source, Layout::Row, None));
     }
     // Other processors.
     let mut other = base.clone();
     for level in Level::ALL {
         other.best = emit::machine_of(level, Quality::Best).unwrap();
         if Ok(level) != Level::in_use() {
-            keys.push(Key::of(&other, Layout::Row));
+            keys.push(Key::of(&other, Layout::Row, None));
         }
     }
     let lesser = if Level::in_use() == Ok(Level::V1) { Level::V2 } else { Level::V1 };
@@ -301,7 +304,7 @@ fn keys_differ_where_code_would() {
     let cache = Cache::open(folder.path(), Cache::LIMIT).unwrap();
     cache.store(&base, &key, &made(&base, Quality::Best));
     assert!(cache.load(&base, &key).is_some());
-    assert!(cache.load(&other, &Key::of(&other, Layout::Row)).is_none());
+    assert!(cache.load(&other, &Key::of(&other, Layout::Row, None)).is_none());
 }
 
 /// A product and a sum that may be fused, or must not be.
@@ -322,7 +325,7 @@ fn sum(mul: &str, fused: bool) -> Source {
 #[test]
 fn code_that_is_fused_is_not_taken_for_code_that_is_not() {
     let [fused, rounded] = [true, false].map(|fused| sum("mul.f32", fused));
-    let [a, b] = [&fused, &rounded].map(|s| Key::of(s, Layout::Row));
+    let [a, b] = [&fused, &rounded].map(|s| Key::of(s, Layout::Row, None));
     assert_ne!(a, b);
     let folder = tempfile::tempdir().unwrap();
     let cache = Cache::open(folder.path(), Cache::LIMIT).unwrap();
@@ -333,7 +336,7 @@ fn code_that_is_fused_is_not_taken_for_code_that_is_not() {
         [cache.load(&fused, &a), cache.load(&rounded, &b)].map(|k| k.unwrap().output.bytes);
     assert_ne!(a, b);
     // What says how it is rounded is the same for both.
-    let [a, b] = [true, false].map(|fused| Key::of(&sum("mul.rn.f32", fused), Layout::Row));
+    let [a, b] = [true, false].map(|fused| Key::of(&sum("mul.rn.f32", fused), Layout::Row, None));
     assert_eq!(a, b);
 }
 
@@ -352,7 +355,7 @@ fn folders_that_others_may_write_are_refused() {
     // Also if it comes later.
     std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o700)).unwrap();
     let cache = Cache::open(folder.path(), Cache::LIMIT).unwrap();
-    let key = Key::of(&source, Layout::Row);
+    let key = Key::of(&source, Layout::Row, None);
     cache.store(&source, &key, &made(&source, Quality::Best));
     assert!(cache.load(&source, &key).is_some());
     std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o707)).unwrap();
@@ -382,7 +385,7 @@ fn where_nothing_can_be_written_kernels_run() {
     while let Err(error) = std::fs::remove_dir_all(folder.path()) {
         assert_eq!(error.kind(), std::io::ErrorKind::DirectoryNotEmpty);
     }
-    let key = Key::of(&source, Layout::Row);
+    let key = Key::of(&source, Layout::Row, None);
     cache.store(&source, &key, &made(&source, Quality::Best));
     assert!(cache.load(&source, &key).is_none());
     assert_eq!(run(&open(), &module), expected);
@@ -422,7 +425,7 @@ fn two_processes_share_a_folder() {
     let work = |path: &Path, seed: u64| {
         let cache = Cache::open(path, Cache::LIMIT).unwrap();
         let source = source();
-        let key = Key::of(&source, Layout::Row);
+        let key = Key::of(&source, Layout::Row, None);
         let both = [Quality::Quick, Quality::Best].map(|quality| made(&source, quality));
         let mut state = seed;
         for _ in 0..60 {

@@ -3,6 +3,7 @@
 //! Owns where lanes' places lie to one another, and the check that they are inside. Must not know what is loaded or stored.
 
 use super::emitter::{Emit, Refused, Val};
+use super::group::Group;
 use crate::simt::plan::shape::{Class, Shape};
 use crate::warp::INTERFACE;
 use cushim_ptx::ir::{Base, Inst, Src};
@@ -72,13 +73,16 @@ impl Emit<'_> {
     /// Where lanes go, `total` bytes each; `None` where only a helper knows.
     pub(super) fn places(&mut self, inst: &Inst, total: u32) -> Result<Option<Places>, Refused> {
         let shared = match inst.space(0) {
-            Space::Global => false,
+            Space::Global | Space::Const => false,
             Space::Shared => true,
             // Where it is, is known when it runs: a helper would do it each time.
             _ => return Err("an access to local or generic memory"),
         };
         if !total.is_power_of_two() || total > 16 {
             return Ok(None);
+        }
+        if let Some(places) = self.in_group(inst, total) {
+            return Ok(Some(places));
         }
         let (v, class) = self.address(inst)?;
         let memory = shared.then(|| self.constant_pointer(INTERFACE.warp.shared));
@@ -115,7 +119,34 @@ impl Emit<'_> {
         }))
     }
 
-    fn each(&mut self, v: &Val, class: Class, memory: Option<String>) -> Places {
+    /// The places of an access of shared memory in a group whose check has held: constants may be added to a pointer, as
+    /// no sum wraps around any more.
+    fn in_group(&mut self, inst: &Inst, total: u32) -> Option<Places> {
+        let Some(Src::Memory(Base::Reg(r, _), by)) = inst.src.first() else { return None };
+        let narrow = inst.space(0) == Space::Shared && self.class(*r) == Class::Narrow;
+        if !narrow || inst.guard.is_some() || !self.groups.has(self.at) {
+            return None;
+        }
+        let (at, side) = match self.raw(*r) {
+            Val::Known(Shape::Uniform(v)) => (v, None),
+            Val::Known(Shape::Affine { base, steps }) => (base, Some(stride(&steps, total)?)),
+            _ => return None,
+        };
+        let memory = self.constant_pointer(INTERFACE.warp.shared);
+        // A constant that is added may lead back from below zero.
+        let at = self.scalar().signed(at, 64);
+        let at = self.scalar().typed(at);
+        let p = self.pointer();
+        self.b.line(&format!("{p} = getelementptr i8, ptr {memory}, {at}"));
+        let first = self.pointer();
+        self.b.line(&format!("{first} = getelementptr i8, ptr {p}, i64 {by}"));
+        Some(match side {
+            None => Places::One(first),
+            Some(stride) => Places::Row(Row { first, stride }),
+        })
+    }
+
+    pub(super) fn each(&mut self, v: &Val, class: Class, memory: Option<String>) -> Places {
         let wide = class == Class::Wide || memory.is_none();
         let index = self.lanes(v, if wide { 64 } else { 32 });
         Places::Each { base: memory.unwrap_or("null".into()), index }
@@ -148,7 +179,11 @@ impl Emit<'_> {
             Places::Row(Row { first, stride }) => {
                 let length = stride * 31 + i64::from(total);
                 let go = self.range(first, length, base, size, total);
-                match self.no_wrap(inst) {
+                let register = match inst.src.first() {
+                    Some(Src::Memory(Base::Reg(r, _), _)) => Some(*r),
+                    _ => None,
+                };
+                match register.and_then(|r| self.no_wrap(r)) {
                     Some(fits) => self.scalar().op("and", go, fits),
                     None => go,
                 }
@@ -189,6 +224,50 @@ impl Emit<'_> {
         }
     }
 
+    /// Whether all that a group of accesses reaches is inside and aligned.
+    pub(super) fn group_holds(&mut self, g: &Group) -> Value {
+        let at = match self.raw(g.register) {
+            Val::Known(Shape::Uniform(v) | Shape::Affine { base: v, .. }) => v,
+            Val::Known(Shape::ScaledAffine { offset, base, scale, signed, .. }) => {
+                let b = self.scalar();
+                let wide = b.extended(base, 64, signed);
+                let by = b.with("mul", wide, scale as i128 as u128);
+                b.op("add", offset, by)
+            }
+            // No group has such a register.
+            _ => return Value::int(1, 0),
+        };
+        let length = (g.high - g.low) as u128;
+        let (from, size, room) = if g.shared {
+            // Of 32 bits, what is added may wrap around to a place that is there.
+            let size = self.constant(64, INTERFACE.warp.shared_size);
+            let b = self.scalar();
+            let size = b.fit(size, at.ty.bits());
+            let room = b.icmp_with("uge", size, length);
+            (b.with("add", at, g.low as i128 as u128), size, Some(room))
+        } else {
+            let base = self.constant(64, INTERFACE.warp.arena);
+            let size = self.constant(64, INTERFACE.warp.arena_size);
+            let b = self.scalar();
+            let wide = b.fit(at, 64);
+            let from = b.op("sub", wide, base);
+            // An arena is larger than a group.
+            (b.with("add", from, g.low as i128 as u128), size, None)
+        };
+        let b = self.scalar();
+        let limit = b.with("sub", size, length);
+        let mut holds = b.icmp("ule", from, limit);
+        if g.align > 1 {
+            let low = b.with("and", at, g.align as u128 - 1);
+            let aligned = b.icmp_with("eq", low, 0);
+            holds = b.op("and", holds, aligned);
+        }
+        for more in [room, self.no_wrap(g.register)].into_iter().flatten() {
+            holds = self.scalar().op("and", holds, more);
+        }
+        holds
+    }
+
     /// Whether `length` bytes from a pointer on are inside, and it is aligned.
     fn range(&mut self, p: &str, length: i64, base: Value, size: Value, align: u32) -> Value {
         let b = self.scalar();
@@ -205,11 +284,9 @@ impl Emit<'_> {
     }
 
     /// Of an address that is extended from 32 bits: whether no lane's number wraps around before that.
-    fn no_wrap(&mut self, inst: &Inst) -> Option<Value> {
-        let Some(Src::Memory(Base::Reg(r, _), _)) = inst.src.first() else { return None };
-        let Val::Known(Shape::ScaledAffine { base, steps, signed, .. }) = self.raw(*r) else {
-            return None;
-        };
+    fn no_wrap(&mut self, register: u32) -> Option<Value> {
+        let v = self.raw(register);
+        let Val::Known(Shape::ScaledAffine { base, steps, signed, .. }) = v else { return None };
         let (low, high) = (steps.iter().min()?, steps.iter().max()?);
         let (least, most) = match signed {
             true => (i64::from(i32::MIN), i64::from(i32::MAX)),

@@ -5,27 +5,31 @@
 //! here (`f`), and for any lanes (`g`), to which warps change where lanes part, and from which they come back where a loop
 //! begins anew or a barrier is behind them. Must not know what instructions compute.
 
-use super::emitter::{Emit, Refused, Val};
+use super::emitter::{Emit, Refused, Val, entry_label};
+use super::group::Groups;
 use crate::simt::plan::region::{Edge, Term, writes};
-use crate::simt::plan::shape::Class;
-use crate::warp::{DONE, FAULT, INTERFACE, Which, barrier_number, task};
-use cushim_ptx::ir::{Inst, Sense, Src};
-use cushim_ptx::sem::{Barrier, Collective, CollectiveOp, Control, Operation, Vote};
+use crate::warp::{DONE, FAULT, INTERFACE, Which, barrier_number};
+use cushim_ptx::ir::{Inst, Sense};
+use cushim_ptx::sem::{Barrier, Control, Operation};
 use cushim_translate::llvm::{Type, Value};
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
+use std::collections::BTreeSet;
 
 /// Rounds of loops between two looks at whether the launch is to end.
 const ROUNDS: u32 = 1 << 20;
 
 const ALL: Value = Value::int(32, 0xffff_ffff);
 
+fn old_name(region: usize, register: u32) -> String {
+    format!("%o{region}r{register}")
+}
+
 impl Emit<'_> {
     /// The whole function.
     pub(super) fn whole(&mut self) -> Result<(), Refused> {
         let resumed = self.resumed()?;
         self.declare_registers();
-        for name in ["act", "live", "waits", "more", "rounds"] {
+        for name in ["act", "live", "waits", "more", "rounds", "number", "turn", "turning", "apart"]
+        {
             self.b.variable(&format!("%{name} = alloca i32"));
         }
         self.b.variable("%warp = alloca ptr");
@@ -75,9 +79,15 @@ impl Emit<'_> {
         self.b.line("br label %block");
         self.b.label("block");
         self.b.line("store i32 0, ptr %more");
+        self.b.line("store i32 0, ptr %turning");
         self.b.line("br label %round");
         self.b.label("round");
         self.b.line("store i32 0, ptr %waits");
+        // Where warps have taken turns, those that came to a barrier wait for the others.
+        let turning = self.load_variable("turning");
+        self.set_variable("apart", turning);
+        self.b.line("store i32 0, ptr %turning");
+        self.b.line("store i32 0, ptr %number");
         self.b.line("store ptr %first, ptr %warp");
         self.b.line("br label %begin");
 
@@ -92,7 +102,9 @@ impl Emit<'_> {
         }
         let more = self.load_variable("more");
         let fresh = self.scalar().icmp_with("eq", more, 0);
-        if resumed.is_empty() {
+        self.set_variable("turn", Value::int(32, 0));
+        let turns: Vec<usize> = self.turns.keys().copied().collect();
+        if resumed.is_empty() && turns.is_empty() {
             self.jump("fresh");
         } else {
             self.branch(fresh, "fresh", "again");
@@ -107,11 +119,19 @@ impl Emit<'_> {
             let low = self.in_warp(INTERFACE.warp.low);
             let low = self.scalar().result(Type::Int(32), &format!("load i32, ptr {low}"));
             let low = self.scalar().typed(low);
+            let all = resumed.iter().chain(&turns);
             let cases: String =
-                resumed.iter().map(|r| format!(" i32 {r}, label %resume{r}")).collect();
+                all.clone().map(|r| format!(" i32 {r}, label %resume{r}")).collect();
             self.b.line(&format!("switch {low}, label %fault [{cases} ]"));
-            for r in resumed {
+            for r in all {
                 self.b.label(&format!("resume{r}"));
+                if !turns.is_empty() && resumed.contains(r) {
+                    let apart = self.load_variable("apart");
+                    let none = self.scalar().icmp_with("eq", apart, 0);
+                    let on = self.label();
+                    self.likely(none, &on, "waiting");
+                    self.b.label(&on);
+                }
                 for register in self.plan.regions[*r].live_in.iter() {
                     self.keep(register as u32, true);
                 }
@@ -120,6 +140,9 @@ impl Emit<'_> {
                 self.branch(whole, &format!("f{r}"), &format!("g{r}"));
             }
         }
+        self.b.label("waiting");
+        self.set_variable("waits", Value::int(32, 1));
+        self.jump("next");
         self.b.label("fresh");
         let live = self.constant(32, INTERFACE.warp.full);
         self.set_variable("live", live);
@@ -134,6 +157,9 @@ impl Emit<'_> {
         self.b.label("next");
         let next = self.constant_pointer(INTERFACE.warp.next);
         self.b.line(&format!("store ptr {next}, ptr %warp"));
+        let number = self.load_variable("number");
+        let number = self.scalar().with("add", number, 1);
+        self.set_variable("number", number);
         let last = format!("icmp eq ptr {next}, null");
         let last = self.scalar().result(Type::Int(1), &last);
         self.branch(last, "turned", "begin");
@@ -170,11 +196,11 @@ impl Emit<'_> {
         self.b.line(&format!("ret i32 {DONE}"));
     }
 
-    fn load_variable(&mut self, name: &str) -> Value {
+    pub(super) fn load_variable(&mut self, name: &str) -> Value {
         self.scalar().result(Type::Int(32), &format!("load i32, ptr %{name}"))
     }
 
-    fn set_variable(&mut self, name: &str, v: Value) {
+    pub(super) fn set_variable(&mut self, name: &str, v: Value) {
         let v = self.scalar().typed(v);
         self.b.line(&format!("store {v}, ptr %{name}"));
     }
@@ -185,25 +211,30 @@ impl Emit<'_> {
         self.act = if full { ALL } else { self.load_variable("act") };
         let plan = self.plan;
         let region = &plan.regions[k];
-        // What lanes that wait elsewhere have in registers that are written here.
-        let mut old = BTreeMap::new();
-        if !full {
-            for inst in &self.f.code[region.start..region.end] {
-                for r in writes(inst).filter(|r| plan.blend[k].has(*r as usize)) {
-                    if let Entry::Vacant(place) = old.entry(r) {
-                        place.insert(self.old(r));
-                    }
-                }
-            }
-        }
+        let blended = if full { BTreeSet::new() } else { self.keep_old(k) };
+        self.groups = match full {
+            true => Groups::of_region(self.f, plan, k),
+            false => Groups::default(),
+        };
         for at in region.start..region.end {
             self.at = at;
+            if !full && self.entries.contains(&(k, at)) {
+                let entry = entry_label(k, at);
+                self.jump(&entry);
+                self.b.label(&entry);
+                self.act = self.load_variable("act");
+            }
+            for group in self.groups.before(at) {
+                let holds = self.group_holds(&group);
+                self.leave_unless(holds);
+            }
             let inst = &self.f.code[at];
             self.read_guard(inst.guard);
             self.instruction(inst)?;
         }
         self.guard = None;
-        for (r, old) in old {
+        for r in blended {
+            let old = self.old_of(&old_name(k, r), r);
             let (new, lanes) = (self.old(r), self.truths(self.act));
             let v = self.vector().select(lanes, new, old);
             self.store_lanes(r, v);
@@ -218,11 +249,32 @@ impl Emit<'_> {
         Ok(())
     }
 
+    /// What lanes that wait elsewhere have in registers that a region writes, in variables: whole warps that come in the middle
+    /// have no such lanes.
+    fn keep_old(&mut self, k: usize) -> BTreeSet<u32> {
+        let region = &self.plan.regions[k];
+        let written = self.f.code[region.start..region.end].iter().flat_map(writes);
+        let blended: BTreeSet<u32> =
+            written.filter(|r| self.plan.blend[k].has(*r as usize)).collect();
+        for r in &blended {
+            let (v, name, bits) = (self.old(*r), old_name(k, *r), self.bits_of(*r));
+            self.b.variable(&format!("{name} = alloca <32 x i{bits}>"));
+            let v = self.vector().typed(v);
+            self.b.line(&format!("store {v}, ptr {name}"));
+        }
+        blended
+    }
+
     /// The warp waits at a barrier.
     fn wait(&mut self, next: usize) {
         if next <= self.region {
             self.count_down();
         }
+        self.leave_at(next);
+    }
+
+    /// The warp goes on at a region when it has its turn again.
+    fn leave_at(&mut self, next: usize) {
         for register in self.plan.regions[next].live_in.iter() {
             self.keep(register as u32, false);
         }
@@ -231,8 +283,21 @@ impl Emit<'_> {
         let act = self.act;
         let act = self.scalar().typed(act);
         self.b.line(&format!("store {act}, ptr {live}"));
-        self.set_variable("waits", Value::int(32, 1));
-        self.jump("next");
+        self.jump("waiting");
+    }
+
+    /// The next round of a loop, or, after some, other warps' turn.
+    fn round(&mut self, n: usize) {
+        let rounds = self.turns.get(&n).copied().unwrap_or(1);
+        let turn = self.load_variable("turn");
+        let turn = self.scalar().with("add", turn, 1);
+        self.set_variable("turn", turn);
+        let more = self.scalar().icmp_with("ult", turn, rounds.into());
+        let others = self.label();
+        self.branch(more, &format!("f{n}"), &others);
+        self.b.label(&others);
+        self.set_variable("turning", Value::int(32, 1));
+        self.leave_at(n);
     }
 
     fn part(&mut self, (p, sense): (u32, Sense), taken: Edge, other: Edge) {
@@ -323,6 +388,7 @@ impl Emit<'_> {
         if self.full {
             match edge {
                 Edge::Exit => self.jump("ended"),
+                Edge::To(n) if n == self.region && self.turns.contains_key(&n) => self.round(n),
                 Edge::To(n) => self.jump(&format!("f{n}")),
             }
             return;
@@ -398,73 +464,5 @@ impl Emit<'_> {
             Operation::Control(_) | Operation::Barrier(Barrier::Sync) => Ok(()),
             _ => Err("an operation that this emitter does not have"),
         }
-    }
-
-    /// What lanes do together that are all here.
-    fn collective(&mut self, inst: &Inst, what: Collective) -> Result<(), Refused> {
-        if !self.plan.alone[self.region] {
-            return Err("lanes that wait for others of the warp");
-        }
-        if what.op == CollectiveOp::Barrier {
-            return Ok(());
-        }
-        let fixed = matches!(inst.src.last(), Some(Src::Imm(_)));
-        let mut args = Vec::new();
-        for (n, src) in inst.src.iter().enumerate() {
-            let class = match (src, what.op, n) {
-                (Src::Reg(r) | Src::Not(r), ..) => self.class(*r),
-                (_, CollectiveOp::Vote(_), 0) => Class::Predicate,
-                (_, _, 0) => Class::of(inst.sem.ty()),
-                _ => Class::Narrow,
-            };
-            args.push((self.operand(src, class)?, class));
-        }
-        let mask = self.lanes_of_guard();
-        if let (CollectiveOp::Vote(question), true) = (what.op, fixed && what.sync) {
-            let said = self.lanes(&args[0].0, 1);
-            let said = self.mask(said);
-            let b = self.scalar();
-            let yes = b.op("and", said, mask);
-            let v = match question {
-                Vote::Ballot => yes,
-                Vote::All => b.icmp("eq", yes, mask),
-                Vote::Any => b.icmp_with("ne", yes, 0),
-                Vote::Uniform => {
-                    let (all, none) = (b.icmp("eq", yes, mask), b.icmp_with("eq", yes, 0));
-                    b.op("or", all, none)
-                }
-            };
-            return self.set(inst.dst[0], Val::one(v));
-        }
-        if args.len() > INTERFACE.slots || matches!(what.op, CollectiveOp::Multiply(_)) {
-            return Err("a product of matrices");
-        }
-        self.pass(&args, false);
-        let results = self.results(inst);
-        let narrow = args.iter().take(3).all(|(_, c)| *c == Class::Narrow);
-        match task::shuffle_way(inst) {
-            Some(way) if narrow && results[0] == Class::Narrow => {
-                self.call(Which::Shuffle, task::shuffle_mode(way), mask);
-            }
-            _ => {
-                let operands = args.iter().map(|(_, c)| *c).collect();
-                let site = self.site(inst, operands, results.clone());
-                self.call(Which::Collective, site, mask);
-            }
-        }
-        for (n, class) in results.into_iter().enumerate() {
-            let v = self.receive(n, class, false);
-            let one =
-                matches!(what.op, CollectiveOp::Reduce { .. }) && n == 0 && fixed && what.sync;
-            let v = if one && class != Class::Predicate {
-                let bits = if class == Class::Wide { 64 } else { 32 };
-                let all = self.lanes(&v, bits);
-                Val::one(self.first_of(all, mask))
-            } else {
-                v
-            };
-            self.set(inst.dst[n], v)?;
-        }
-        Ok(())
     }
 }

@@ -2,13 +2,14 @@
 //!
 //! Owns the state, fields of the warp, names. Must not know instructions.
 
+use super::group::Groups;
 use crate::simt::plan::Plan;
 use crate::simt::plan::shape::{Class, Shape};
 use crate::warp::{Addresses, INTERFACE, Site, Which};
-use cushim_ptx::ir::{Function, Inst};
+use cushim_ptx::ir::{Function, Inst, Module};
 use cushim_ptx::types::Scalar;
 use cushim_translate::llvm::{Body, Type, Value};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Lanes of a warp.
 pub(super) const LANES: u32 = 32;
@@ -41,6 +42,11 @@ impl Val {
     }
 }
 
+/// Where warps come in the middle of a region's text for any lanes.
+pub(super) fn entry_label(region: usize, at: usize) -> String {
+    format!("e{region}x{at}")
+}
+
 /// Text in the making.
 pub(super) struct Emit<'a> {
     pub(super) b: Body,
@@ -63,6 +69,13 @@ pub(super) struct Emit<'a> {
     pub(super) guard: Option<Val>,
     /// Regions that loops begin with.
     pub(super) headers: BTreeSet<usize>,
+    /// Loops of one region whose warps take turns, and after how many rounds each.
+    pub(super) turns: BTreeMap<usize, u32>,
+    /// Places, as region and instruction, at which warps leave the text for whole warps for that of any lanes.
+    pub(super) entries: BTreeSet<(usize, usize)>,
+    /// Those of the present region.
+    pub(super) groups: Groups,
+    pub(super) module: &'a Module,
 }
 
 impl Emit<'_> {
@@ -139,6 +152,15 @@ impl Emit<'_> {
     pub(super) fn branch(&mut self, condition: Value, yes: &str, no: &str) {
         let c = self.scalar().typed(condition);
         self.b.line(&format!("br {c}, label %{yes}, label %{no}"));
+    }
+
+    /// In the text for whole warps: a warp for which something does not hold goes on in that of any lanes, with the present
+    /// instruction, of which nothing has been done.
+    pub(super) fn leave_unless(&mut self, holds: Value) {
+        self.entries.insert((self.region, self.at));
+        let (on, entry) = (self.label(), entry_label(self.region, self.at));
+        self.likely(holds, &on, &entry);
+        self.b.label(&on);
     }
 
     pub(super) fn jump(&mut self, to: &str) {

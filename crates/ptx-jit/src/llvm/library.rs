@@ -81,7 +81,8 @@ functions! {
 /// An opened library.
 pub(crate) struct Library {
     functions: Functions,
-    version: u32,
+    /// Major, minor, patch.
+    version: [u32; 3],
 }
 
 /// What LLVM made of a text.
@@ -127,8 +128,15 @@ fn in_use(turn: &Turn) -> Result<&'static Library, &'static str> {
 /// Why what was asked for is not used.
 pub fn version() -> Option<Result<u32, String>> {
     asked()?;
-    let found = Turn::wait().and_then(|turn| Ok(in_use(&turn)?.version));
-    Some(found)
+    Some(opened().map(|[major, ..]| major))
+}
+
+/// The whole version of the library in use, which is opened for that: not for a thread that launches something.
+///
+/// # Errors
+/// As [`version`].
+pub(crate) fn opened() -> Result<[u32; 3], String> {
+    Turn::wait().and_then(|turn| Ok(in_use(&turn)?.version))
 }
 
 /// The object file of a text in LLVM's language, optimised for a processor. Opens the library: not for a thread that
@@ -254,7 +262,7 @@ impl Library {
             (f.set_data_layout)(module, layout);
             (f.end_data_layout)(layout);
             let options = (f.options)();
-            let error = (f.passes)(module, passes(self.version).as_ptr(), machine, options);
+            let error = (f.passes)(module, passes(self.version[0]).as_ptr(), machine, options);
             (f.end_options)(options);
             let made = if error.is_null() {
                 let mut buffer = null_mut();
@@ -344,5 +352,5 @@ fn open(path: &Path) -> Result<Library, String> {
         let (least, most) = (VERSIONS.start(), VERSIONS.end());
         return Err(format!("{shown}: LLVM {major}, expected {least} to {most}"));
     }
-    Ok(Library { functions, version: major })
+    Ok(Library { functions, version: [major, minor, patch] })
 }

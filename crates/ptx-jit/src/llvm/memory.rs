@@ -1,11 +1,13 @@
 //! Loads, stores and atomic operations.
 //!
 //! Owns when the code does an access itself: one check says whether the places of all lanes that take part are inside device
-//! or shared memory and aligned. What is not goes through a helper, which finds the lane to blame. Where lanes lie side by
+//! or shared memory and aligned. What is not goes through a helper, which finds the lane to blame; of whole warps, that is
+//! done in the text for any lanes, so that theirs has no other way for a load's value to come. Where lanes lie side by
 //! side, the access is one of the whole row; else each lane has its own. Must not know what was computed.
 
 use super::address::{Places, Row};
 use super::emitter::{Emit, LANES, Refused, Val};
+use super::group;
 use crate::simt::plan::shape::Class;
 use crate::warp::{INTERFACE, Which};
 use cushim_ptx::Level;
@@ -34,8 +36,16 @@ impl Emit<'_> {
             }
             return Ok(());
         };
-        // What either way gives is in variables, which LLVM merges.
         let uniform = matches!(places, Places::One(_));
+        let keep = self.is_kept(inst);
+        if self.goes_here(inst, &places, width * parts as u32, mask) {
+            for (k, class) in classes.iter().enumerate() {
+                let v = self.read(&places, width, k as u32, parts as u32, mask, keep);
+                self.put_loaded(inst, k, *class, v, uniform)?;
+            }
+            return Ok(());
+        }
+        // What either way gives is in variables, which LLVM merges.
         let bits = width * 8;
         let mut merged = Vec::new();
         for _ in 0..parts {
@@ -49,7 +59,7 @@ impl Emit<'_> {
         self.likely(go, &fast, &slow);
         self.b.label(&fast);
         for (k, name) in merged.iter().enumerate() {
-            let v = self.read(&places, width, k as u32, parts as u32, mask);
+            let v = self.read(&places, width, k as u32, parts as u32, mask, keep);
             let b = if uniform { self.scalar() } else { self.vector() };
             let v = b.typed(v);
             self.b.line(&format!("store {v}, ptr {name}"));
@@ -71,11 +81,48 @@ impl Emit<'_> {
             let b = if uniform { self.scalar() } else { self.vector() };
             let ty = b.ty(Type::Int(bits));
             let v = b.result(Type::Int(bits), &format!("load {ty}, ptr {name}"));
-            let to = if classes[k] == Class::Wide { 64 } else { 32 };
-            let v = b.extended(v, to, access.element.is_signed());
-            self.set(inst.dst[k], if uniform { Val::one(v) } else { Val::Lanes(v) })?;
+            self.put_loaded(inst, k, classes[k], v, uniform)?;
         }
         Ok(())
+    }
+
+    /// Result `k` of a load.
+    fn put_loaded(
+        &mut self,
+        inst: &Inst,
+        k: usize,
+        class: Class,
+        v: Value,
+        uniform: bool,
+    ) -> Result<(), Refused> {
+        let to = if class == Class::Wide { 64 } else { 32 };
+        let b = if uniform { self.scalar() } else { self.vector() };
+        let v = b.extended(v, to, inst.sem.ty().is_signed());
+        self.set(inst.dst[k], if uniform { Val::one(v) } else { Val::Lanes(v) })
+    }
+
+    /// Whether a load is done although nobody needs its value: there may be nothing at its address. Shared memory and
+    /// variables of the module are always there.
+    fn is_kept(&self, inst: &Inst) -> bool {
+        inst.space(0) != Space::Shared && !group::of_variable(self.module, inst)
+    }
+
+    /// Whether the code does an access itself from here on, without another way beside: it needs no check, or that of its
+    /// group stands before it, or it is one of whole warps, which leave their text where its check does not hold. Where no
+    /// lane of a guarded access of one place takes part, that would be each time.
+    fn goes_here(&mut self, inst: &Inst, places: &Places, total: u32, mask: Value) -> bool {
+        let one = matches!(places, Places::One(_));
+        if inst.guard.is_none()
+            && (group::of_variable(self.module, inst) || self.groups.has(self.at))
+        {
+            return true;
+        }
+        if !self.full || (one && inst.guard.is_some()) {
+            return false;
+        }
+        let go = self.inside(places, inst, total, mask);
+        self.leave_unless(go);
+        true
     }
 
     /// The value of the first lane of a mask; of lane 0, where there is none.
@@ -133,13 +180,43 @@ impl Emit<'_> {
     }
 
     /// Reads part `k` of an access whose places are inside.
-    fn read(&mut self, places: &Places, width: u32, k: u32, parts: u32, mask: Value) -> Value {
+    fn read(
+        &mut self,
+        places: &Places,
+        width: u32,
+        k: u32,
+        parts: u32,
+        mask: Value,
+        keep: bool,
+    ) -> Value {
+        let v = self.read_place(places, width, k, parts, mask);
+        match (keep, places) {
+            (false, _) => {}
+            (true, Places::One(_)) => self.used_one(v),
+            (true, Places::Row(Row { first, .. })) if parts == 1 && self.full => {
+                let first = first.clone();
+                self.used(v);
+                self.look_ahead(&first, (width * LANES) as usize);
+            }
+            (true, _) => self.used(v),
+        }
+        v
+    }
+
+    fn read_place(
+        &mut self,
+        places: &Places,
+        width: u32,
+        k: u32,
+        parts: u32,
+        mask: Value,
+    ) -> Value {
         let bits = width * 8;
         let more = u64::from(k * width);
         match places {
             Places::One(p) => {
                 let p = self.behind(p, more as usize);
-                let text = format!("load volatile i{bits}, ptr {p}, align {width}");
+                let text = format!("load i{bits}, ptr {p}, align {width}");
                 self.scalar().result(Type::Int(bits), &text)
             }
             Places::Row(Row { first, .. }) if parts == 1 => {
@@ -182,7 +259,7 @@ impl Emit<'_> {
     fn read_row(&mut self, first: &str, bits: u32, mask: Value) -> Value {
         let align = bits / 8;
         if mask.constant() == Some(0xffff_ffff) {
-            let text = format!("load volatile <32 x i{bits}>, ptr {first}, align {align}");
+            let text = format!("load <32 x i{bits}>, ptr {first}, align {align}");
             return self.vector().result(Type::Int(bits), &text);
         }
         let lanes = self.truths(mask);
@@ -194,18 +271,25 @@ impl Emit<'_> {
         let text = format!(
             "call <32 x i{bits}> {name}(ptr {first}, i32 {align}, {lanes}, <32 x i{bits}> zeroinitializer)"
         );
-        let v = self.vector().result(Type::Int(bits), &text);
-        self.used(v)
+        self.vector().result(Type::Int(bits), &text)
     }
 
-    /// A load that is done even where nobody reads what it gives: its address may be a fault. Of vectors whose lanes are
-    /// masked none is volatile, so each part goes, as a register, to assembly of no instructions.
-    fn used(&mut self, v: Value) -> Value {
+    /// The same of one value.
+    fn used_one(&mut self, v: Value) {
+        let b = self.scalar();
+        let v = b.fit(v, v.ty.bits().max(32));
+        let v = b.typed(v);
+        b.line(&format!("call void asm sideeffect \"\", \"r\"({v})"));
+    }
+
+    /// A load that is done even where nobody reads what it gives: its address may be a fault. A volatile one could be joined
+    /// with no other, so each part goes, as a register, to assembly of no instructions.
+    fn used(&mut self, v: Value) {
         let bits = v.ty.bits();
-        let register = match Level::in_use() {
-            Ok(Level::V4) => 512,
-            Ok(Level::V3) => 256,
-            _ => 128,
+        let (register, class) = match Level::in_use() {
+            Ok(Level::V4) => (512, "v"),
+            Ok(Level::V3) => (256, "x"),
+            _ => (128, "x"),
         };
         let lanes = (register / bits).min(LANES);
         let all = self.vector().typed(v);
@@ -216,10 +300,10 @@ impl Emit<'_> {
                 "{part} = shufflevector {all}, <32 x i{bits}> poison, <{lanes} x i32> <{}>",
                 which.join(", ")
             ));
-            self.b
-                .line(&format!("call void asm sideeffect \"\", \"x\"(<{lanes} x i{bits}> {part})"));
+            let text =
+                format!("call void asm sideeffect \"\", \"{class}\"(<{lanes} x i{bits}> {part})");
+            self.b.line(&text);
         }
-        v
     }
 
     fn gather(&mut self, pointers: &str, bits: u32, mask: Value) -> Value {
@@ -233,8 +317,7 @@ impl Emit<'_> {
             "call <32 x i{bits}> {name}(<32 x ptr> {pointers}, i32 {}, {lanes}, <32 x i{bits}> zeroinitializer)",
             bits / 8
         );
-        let v = self.vector().result(Type::Int(bits), &text);
-        self.used(v)
+        self.vector().result(Type::Int(bits), &text)
     }
 
     pub(super) fn store(&mut self, inst: &Inst) -> Result<(), Refused> {
@@ -256,20 +339,40 @@ impl Emit<'_> {
         let Some(places) = self.places(inst, width * parts as u32)? else {
             return self.store_by_helper(inst, &values, mask);
         };
+        if self.goes_here(inst, &places, width * parts as u32, mask) {
+            self.write_parts(&places, width, &values, mask);
+            return Ok(());
+        }
         let (fast, slow, next) = (self.label(), self.label(), self.label());
         let go = self.inside(&places, inst, width * parts as u32, mask);
         self.likely(go, &fast, &slow);
         self.b.label(&fast);
-        for (k, (v, _)) in values.iter().enumerate() {
-            let v = self.lanes(v, width * 8);
-            self.write(&places, width, k as u32, parts as u32, v, mask);
-        }
+        self.write_parts(&places, width, &values, mask);
         self.jump(&next);
         self.b.label(&slow);
         self.store_by_helper(inst, &values, mask)?;
         self.jump(&next);
         self.b.label(&next);
         Ok(())
+    }
+
+    fn write_parts(&mut self, places: &Places, width: u32, values: &[(Val, Class)], mask: Value) {
+        for (k, (v, _)) in values.iter().enumerate() {
+            match (places, v.uniform()) {
+                // Whoever is the last to write, it is this.
+                (Places::One(p), Some(v)) if mask.constant().is_some() => {
+                    let p = self.behind(p, k * width as usize);
+                    let b = self.scalar();
+                    let v = b.fit(v, width * 8);
+                    let v = b.typed(v);
+                    b.line(&format!("store {v}, ptr {p}, align {width}"));
+                }
+                _ => {
+                    let v = self.lanes(v, width * 8);
+                    self.write(places, width, k as u32, values.len() as u32, v, mask);
+                }
+            }
+        }
     }
 
     fn write(&mut self, places: &Places, width: u32, k: u32, parts: u32, v: Value, mask: Value) {
@@ -362,31 +465,6 @@ impl Emit<'_> {
         self.pass(&all, false);
         let site = self.site(inst, classes, Vec::new());
         self.call(Which::Store, site, mask);
-        Ok(())
-    }
-
-    /// Atomic operations are a helper's.
-    pub(super) fn atom(&mut self, inst: &Inst) -> Result<(), Refused> {
-        let mut all = vec![self.address(inst)?];
-        for src in &inst.src[1..inst.src.len() - 1] {
-            let c = match src {
-                Src::Reg(r) => self.class(*r),
-                _ => Class::of(inst.sem.ty()),
-            };
-            all.push((self.operand(src, c)?, c));
-        }
-        if all.len() > INTERFACE.slots {
-            return Err("more operands than helpers are given");
-        }
-        let mask = self.lanes_of_guard();
-        self.pass(&all, false);
-        let results = self.results(inst);
-        let site = self.site(inst, all.iter().map(|(_, c)| *c).collect(), results.clone());
-        self.call(Which::Atom, site, mask);
-        for (n, class) in results.into_iter().enumerate() {
-            let v = self.receive(n, class, false);
-            self.set(inst.dst[n], v)?;
-        }
         Ok(())
     }
 }

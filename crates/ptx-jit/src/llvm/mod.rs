@@ -7,14 +7,20 @@
 //! know the scheduler, or the first emitter.
 
 mod address;
+mod ahead;
+mod atomic;
+mod collective;
 mod control;
 mod emitter;
+mod group;
 mod library;
+mod lookup;
 mod memory;
 pub(crate) mod object;
 mod operand;
 mod pure;
 mod register;
+mod sfu;
 mod turn;
 
 use crate::simt::calls::Lowered;
@@ -25,8 +31,9 @@ use cushim_ptx::ir::{Function, Module};
 use cushim_ptx::types::Scalar;
 use cushim_translate::llvm::{Body, Value};
 use emitter::Emit;
-pub(crate) use library::is_asked_for;
+use group::Groups;
 pub use library::version;
+pub(crate) use library::{is_asked_for, opened};
 use std::collections::BTreeSet;
 
 /// The most instructions of a kernel of which a text is made.
@@ -48,7 +55,9 @@ pub(crate) fn compile(
     let (text, sites, regions) = text;
     let made = library::object(&text, level.name())?;
     let (bytes, stack) = (object::flat(&made.object)?, made.stack);
-    Ok(Output { bytes, sites, regions, frame_size: 0, stack, origins: Vec::new(), steps: None })
+    // Frames are as large as the first emitter's code has them: this is the least of it.
+    let frame_size = (crate::warp::frame_head(&lowered.function) as u32).next_multiple_of(64);
+    Ok(Output { bytes, sites, regions, frame_size, stack, origins: Vec::new(), steps: None })
 }
 
 /// The text, the places that call helpers, and the number of regions.
@@ -94,7 +103,7 @@ fn text(
     Ok((text, sites, regions))
 }
 
-fn emitter<'a>(module: &Module, f: &'a Function, plan: &'a Plan) -> Emit<'a> {
+fn emitter<'a>(module: &'a Module, f: &'a Function, plan: &'a Plan) -> Emit<'a> {
     let kernel = module.functions.iter().position(|g| g.name == f.name).unwrap_or(0);
     let (shared, _) = cushim_ptx::exec::shared_layout(module, kernel as u32);
     let mut headers = BTreeSet::new();
@@ -115,5 +124,9 @@ fn emitter<'a>(module: &Module, f: &'a Function, plan: &'a Plan) -> Emit<'a> {
         full: true,
         guard: None,
         headers,
+        turns: ahead::turns(f, plan),
+        entries: BTreeSet::new(),
+        groups: Groups::default(),
+        module,
     }
 }

@@ -2,15 +2,17 @@
 //! arithmetic by a helper.
 
 use super::emitter::{Emit, Refused, Val};
+use super::sfu;
 use crate::simt::plan::fits;
 use crate::simt::plan::shape::{Class, Shape, affine};
 use crate::warp::{Which, task};
+use cushim_ptx::Level;
 use cushim_ptx::exec::window;
 use cushim_ptx::ir::{Dst, Inst, Src};
-use cushim_ptx::sem::{AddressOp, Clamp, FloatOp, Operation, Precision};
+use cushim_ptx::sem::{AddressOp, Clamp, Float, FloatOp, Operation, Precision};
 use cushim_ptx::soft::Round;
 use cushim_ptx::types::{Kind, Scalar};
-use cushim_translate::llvm::Value;
+use cushim_translate::llvm::{Type, Value};
 use cushim_translate::ops;
 
 impl Emit<'_> {
@@ -26,6 +28,9 @@ impl Emit<'_> {
         }
         if let Some(which) = function(inst) {
             return self.function(inst, which, &args, uniform);
+        }
+        if is_of_doubles(inst) {
+            return self.doubles(inst, &args, uniform);
         }
         let Some(out) = self.native(inst, &args, uniform) else {
             return self.by_helper(inst, &args, uniform);
@@ -72,18 +77,7 @@ impl Emit<'_> {
         if doubles && matches!(inst.sem, Operation::Float(_) | Operation::Convert(_)) {
             return None;
         }
-        let mut values = Vec::new();
-        for (n, v) in args.iter().enumerate() {
-            let bits = match (&inst.src[n], v) {
-                (Src::Reg(r) | Src::Not(r), _) => self.bits_of(*r),
-                (_, Val::Known(Shape::Uniform(u))) => u.ty.bits(),
-                _ => 32,
-            };
-            values.push(match v.uniform() {
-                Some(u) if uniform => u,
-                _ => self.lanes(v, bits),
-            });
-        }
+        let values = self.values(inst, args, uniform);
         let width = match inst.dst.first() {
             Some(Dst::Reg(r, _)) => self.bits_of(*r),
             _ => 64,
@@ -102,6 +96,53 @@ impl Emit<'_> {
         ops::eval(b, &inst.sem, width, &values).ok()
     }
 
+    /// Operands as one value each, or of all lanes each.
+    fn values(&mut self, inst: &Inst, args: &[Val], uniform: bool) -> Vec<Value> {
+        let mut values = Vec::new();
+        for (n, v) in args.iter().enumerate() {
+            let bits = match (&inst.src[n], v) {
+                (Src::Reg(r) | Src::Not(r), _) => self.bits_of(*r),
+                (_, Val::Known(Shape::Uniform(u))) => u.ty.bits(),
+                _ => 32,
+            };
+            values.push(match v.uniform() {
+                Some(u) if uniform => u,
+                _ => self.lanes(v, bits),
+            });
+        }
+        values
+    }
+
+    /// Arithmetic of doubles. Where a result is a NaN, which keeps what an operand says, the helper computes it anew.
+    fn doubles(&mut self, inst: &Inst, args: &[Val], uniform: bool) -> Result<(), Refused> {
+        let values = self.values(inst, args, uniform);
+        let b = if uniform { self.scalar() } else { self.vector() };
+        let ops::Out(v, _) = ops::eval(b, &inst.sem, 64, &values)?;
+        let number = b.bits_as(v, Type::Double);
+        let nan = b.fcmp("uno", number, number);
+        let sound = if uniform {
+            self.scalar().not(nan)
+        } else {
+            let (nan, lanes) = (self.mask(nan), self.lanes_of_guard());
+            let nan = self.scalar().op("and", nan, lanes);
+            self.scalar().icmp_with("eq", nan, 0)
+        };
+        let v = if uniform { Val::one(v) } else { Val::Lanes(v) };
+        let first = inst.dst.first().copied().unwrap_or(Dst::Sink);
+        if self.full {
+            self.leave_unless(sound);
+            return self.set(first, v);
+        }
+        let (rare, next) = (self.label(), self.label());
+        self.set(first, v)?;
+        self.likely(sound, &next, &rare);
+        self.b.label(&rare);
+        self.by_helper(inst, args, uniform)?;
+        self.jump(&next);
+        self.b.label(&next);
+        Ok(())
+    }
+
     /// Functions with an error bound, whose bits are the GPU's: by the helpers that have them, of all lanes.
     fn function(
         &mut self,
@@ -114,6 +155,10 @@ impl Emit<'_> {
         let plain = what.ty == Scalar::F32 && what.clamp == Clamp::None && !what.packed;
         if uniform || !plain || what.round != Round::Nearest {
             return self.by_helper(inst, args, uniform);
+        }
+        let here = matches!(Level::in_use(), Ok(Level::V4));
+        if let Some(v) = here.then(|| self.by_unit(what, args)).flatten() {
+            return self.set(inst.dst[0], Val::Lanes(v));
         }
         let operands = if matches!(what.op, FloatOp::Div(_)) { 2 } else { 1 };
         let mut flags = if what.flush { task::FTZ } else { 0 };
@@ -129,6 +174,27 @@ impl Emit<'_> {
         self.call(which, flags, act);
         let v = self.receive(0, Class::Narrow, false);
         self.set(inst.dst[0], v)
+    }
+
+    /// The function in the text itself.
+    fn by_unit(&mut self, what: Float, args: &[Val]) -> Option<Value> {
+        let one = match what.op {
+            FloatOp::Div(how) => {
+                let [x, y] = [0, 1].map(|n: usize| self.lanes(&args[n], 32));
+                let full = how == Precision::Full;
+                return Some(sfu::quotient(self.vector(), full, what.flush, x, y));
+            }
+            FloatOp::Rcp(_) => sfu::Function::Rcp,
+            FloatOp::Rsqrt => sfu::Function::Rsqrt,
+            FloatOp::Sqrt(_) => sfu::Function::Sqrt,
+            FloatOp::Ex2 => sfu::Function::Ex2,
+            FloatOp::Lg2 => sfu::Function::Lg2,
+            FloatOp::Sin => sfu::Function::Sin,
+            FloatOp::Cos => sfu::Function::Cos,
+            _ => return None,
+        };
+        let x = self.lanes(&args[0], 32);
+        Some(sfu::one(self.vector(), one, what.flush, x))
     }
 
     pub(super) fn results(&self, inst: &Inst) -> Vec<Class> {
@@ -235,6 +301,18 @@ impl Emit<'_> {
         };
         self.set(inst.dst[0], v)
     }
+}
+
+/// Whether it is arithmetic of doubles, rounded to nearest.
+fn is_of_doubles(inst: &Inst) -> bool {
+    let Operation::Float(what) = inst.sem else { return false };
+    let op = match what.op {
+        FloatOp::Add | FloatOp::Sub | FloatOp::Mul | FloatOp::Fma => true,
+        FloatOp::Div(how) | FloatOp::Sqrt(how) | FloatOp::Rcp(how) => how == Precision::Rounded,
+        _ => false,
+    };
+    let plain = !what.flush && !what.packed && what.clamp == Clamp::None;
+    op && plain && what.ty == Scalar::F64 && what.round == Round::Nearest
 }
 
 /// The helper of a function with an error bound, if the instruction is one.

@@ -105,8 +105,13 @@ impl Emit<'_> {
 
     /// A register that varies, as it is.
     pub(super) fn old(&mut self, r: u32) -> Value {
+        self.old_of(&format!("%r{r}"), r)
+    }
+
+    /// What a variable has that is like such a register's.
+    pub(super) fn old_of(&mut self, variable: &str, r: u32) -> Value {
         let bits = self.bits_of(r);
-        let text = format!("load <32 x i{bits}>, ptr %r{r}");
+        let text = format!("load <32 x i{bits}>, ptr {variable}");
         self.vector().result(Type::Int(bits), &text)
     }
 

@@ -4,14 +4,15 @@
 //! ([`crate::llvm`]).
 
 use super::stack::Stack;
+use crate::cache::{Kept, Place};
 use crate::code::Code;
 use crate::llvm;
 use crate::simt::plan::Layout;
 use crate::source::Source;
-use crate::warp::Site;
+use crate::warp::{Quality, Site};
 use cushim_ptx::ir::Function;
 use std::sync::OnceLock;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The variable that makes a kernel's first launch wait for LLVM's code, for tests.
 const WAIT: &str = "CUSHIM_LLVM_WAIT";
@@ -37,12 +38,26 @@ pub(crate) struct Native {
 }
 
 impl Native {
-    /// Has LLVM make it; `stack`: bytes of the stack that there are.
+    /// Takes what is kept on disk, or has LLVM make it; `stack`: bytes of the stack that there are.
     pub(super) fn new(source: &Source, layout: Layout, stack: u32) -> Result<Native, String> {
         if !source.checked.is_none() {
             return Err("code that shows what it does".into());
         }
-        let made = llvm::compile(&source.module, &source.lowered, layout)?;
+        let place = Place::of(source, layout, Some(llvm::opened()?));
+        let kept = place.as_ref().and_then(|place| place.load(source));
+        let made = match kept {
+            Some(kept) => kept.output,
+            None => {
+                let start = Instant::now();
+                let output = llvm::compile(&source.module, &source.lowered, layout)?;
+                let (quality, took) = (Quality::Best, start.elapsed());
+                let kept = Kept { quality, took, output };
+                if let Some(place) = place {
+                    place.store(source, &kept);
+                }
+                kept.output
+            }
+        };
         if !Stack::takes(stack, made.stack) {
             return Err(format!("{} bytes of the stack", made.stack));
         }

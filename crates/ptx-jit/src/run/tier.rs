@@ -98,7 +98,7 @@ impl Source {
 
     /// The code that is kept, else the quick code.
     pub(crate) fn variant(&self, layout: Layout) -> Result<Variant, NotCompiled> {
-        let place = Place::of(self, layout);
+        let place = Place::of(self, layout, None);
         let found = place.as_ref().and_then(|place| place.load(self));
         let kept = found.is_some();
         let start = Instant::now();

@@ -22,6 +22,36 @@ const NAN: u32 = 0x7fff_ffff;
 /// The leading bit of a fraction of 23 bits.
 const ONE: u32 = 1 << 23;
 
+/// A function that is a polynomial in each interval of its operand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Interpolated {
+    /// 1 / x.
+    Rcp,
+    /// 1 / √x.
+    Rsqrt,
+    /// √x.
+    Sqrt,
+    /// A power of two.
+    Ex2,
+    /// The logarithm to the base of two.
+    Lg2,
+    /// Sine and cosine.
+    Sin,
+}
+
+/// Of each interval the value at its beginning, and the factors of the place in it (the upper 20 bits) and of its square
+/// (12), for code that computes the functions elsewhere.
+pub fn coefficients(of: Interpolated) -> (&'static [u32], &'static [i32]) {
+    match of {
+        Interpolated::Rcp => (&RCP.first, &RCP.factors),
+        Interpolated::Rsqrt => (&RSQRT.first, &RSQRT.factors),
+        Interpolated::Sqrt => (&SQRT.first, &SQRT.factors),
+        Interpolated::Ex2 => (&EX2.first, &EX2.factors),
+        Interpolated::Lg2 => (&LG2.first, &LG2.factors),
+        Interpolated::Sin => (&SIN.first, &SIN.factors),
+    }
+}
+
 /// The upper 16 bits of the square of 17, of which the partial products below the 18th column are left out.
 #[inline(always)]
 fn square(x: u32) -> u32 {
