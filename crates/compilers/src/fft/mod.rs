@@ -5,7 +5,7 @@
 //!
 //! - [`handle`]: plans, and what is set in them;
 //! - [`make`]: plans are made, and sizes estimated;
-//! - [`execute`]: transforms;
+//! - [`execute`]: transforms by a plan;
 //! - [`refused`]: what does not run.
 //!
 //! Owns: nothing. Must not know: how anything is computed (`crates/fft`).

@@ -10,7 +10,7 @@ use cushim_image::inventory::{self, ImageKind};
 use serde::Serialize;
 
 use crate::doctor::cuda::{self, Part, What};
-use crate::doctor::elf::{self, Elf};
+use crate::doctor::elf;
 use crate::doctor::symbols;
 use crate::doctor::verdict::Verdict::{self, No, Partly, Yes};
 use crate::images::HostFile;
@@ -54,24 +54,28 @@ enum Role {
     Driver,
     Management,
     Compiler,
+    Transforms,
     Other,
 }
 
 /// NVIDIA's compilers that cushim makes return PTX (`crates/compilers`).
 const COMPILERS: [&str; 2] = ["libnvrtc.so", "libnvJitLink.so"];
+/// cuFFT, whose plans and transforms are cushim's on the CPU (`crates/fft`).
+const TRANSFORMS: &str = "libcufft.so";
 /// NVIDIA's management library.
 const MANAGEMENT: &str = "libnvidia-ml.so";
 
-fn role(object: &Elf) -> Role {
-    let name = object.name();
-    if cuda::runtime_major(&name).is_some() {
+fn role(name: &str) -> Role {
+    if cuda::runtime_major(name).is_some() {
         Role::Runtime
-    } else if cuda::is_driver(&name) {
+    } else if cuda::is_driver(name) {
         Role::Driver
     } else if name.starts_with(MANAGEMENT) {
         Role::Management
     } else if COMPILERS.iter().any(|begin| name.starts_with(begin)) {
         Role::Compiler
+    } else if name.starts_with(TRANSFORMS) {
+        Role::Transforms
     } else {
         Role::Other
     }
@@ -82,7 +86,7 @@ fn role(object: &Elf) -> Role {
 pub fn look(path: &Path, named: &[PathBuf]) -> Option<Library> {
     let object = elf::read(path).ok()?;
     let parts = cuda::parts(&object, false);
-    let role = role(&object);
+    let role = role(&object.name());
     let is_concerned = |part: &Part| !matches!(part.what, What::Hip);
     if role == Role::Other && !parts.iter().any(is_concerned) {
         return None;
@@ -125,6 +129,9 @@ fn judge(role: Role, lost: Option<bool>, code: Code) -> ([Verdict; 4], String) {
         }
         Role::Compiler => {
             return said([Yes, Yes, Yes, Partly], "on cpu, it gives PTX instead of machine code");
+        }
+        Role::Transforms => {
+            return said([Yes, Yes, Yes, No], "on cpu, its plans and transforms are cushim's");
         }
         Role::Other => {}
     }
@@ -175,5 +182,14 @@ mod tests {
         assert_eq!(cpu(None, Code { problems: 1, ..code(3, 3) }), Partly);
         assert_eq!(judge(Role::Compiler, None, Code::default()).0, [Yes, Yes, Yes, Partly]);
         assert_eq!(judge(Role::Other, Some(true), code(1, 1)).0[1], Yes);
+        assert_eq!(judge(Role::Transforms, Some(true), code(1, 0)).0, [Yes, Yes, Yes, No]);
+    }
+
+    #[test]
+    fn names_tell_roles() {
+        assert_eq!(role("libcufft.so.12"), Role::Transforms);
+        assert_eq!(role("libcufftw.so.12"), Role::Other);
+        assert_eq!(role("libnvrtc.so.12"), Role::Compiler);
+        assert_eq!(role("libcublas.so.12"), Role::Other);
     }
 }
