@@ -103,42 +103,11 @@ impl Emit<'_> {
         let more = self.load_variable("more");
         let fresh = self.scalar().icmp_with("eq", more, 0);
         self.set_variable("turn", Value::int(32, 0));
-        let turns: Vec<usize> = self.turns.keys().copied().collect();
-        if resumed.is_empty() && turns.is_empty() {
+        if resumed.is_empty() && self.turns.is_empty() {
             self.jump("fresh");
         } else {
             self.branch(fresh, "fresh", "again");
-            self.b.label("again");
-            let live = self.in_warp(INTERFACE.warp.live);
-            let live = self.scalar().result(Type::Int(32), &format!("load i32, ptr {live}"));
-            self.set_variable("live", live);
-            self.set_variable("act", live);
-            let some = self.scalar().icmp_with("ne", live, 0);
-            self.branch(some, "resume", "next");
-            self.b.label("resume");
-            let low = self.in_warp(INTERFACE.warp.low);
-            let low = self.scalar().result(Type::Int(32), &format!("load i32, ptr {low}"));
-            let low = self.scalar().typed(low);
-            let all = resumed.iter().chain(&turns);
-            let cases: String =
-                all.clone().map(|r| format!(" i32 {r}, label %resume{r}")).collect();
-            self.b.line(&format!("switch {low}, label %fault [{cases} ]"));
-            for r in all {
-                self.b.label(&format!("resume{r}"));
-                if !turns.is_empty() && resumed.contains(r) {
-                    let apart = self.load_variable("apart");
-                    let none = self.scalar().icmp_with("eq", apart, 0);
-                    let on = self.label();
-                    self.likely(none, &on, "waiting");
-                    self.b.label(&on);
-                }
-                for register in self.plan.regions[*r].live_in.iter() {
-                    self.keep(register as u32, true);
-                }
-                let live = self.load_variable("live");
-                let whole = self.scalar().icmp("eq", live, ALL);
-                self.branch(whole, &format!("f{r}"), &format!("g{r}"));
-            }
+            self.again(resumed);
         }
         self.b.label("waiting");
         self.set_variable("waits", Value::int(32, 1));
@@ -169,6 +138,41 @@ impl Emit<'_> {
         let some = self.scalar().icmp_with("ne", waits, 0);
         self.branch(some, "round", "over");
         self.next_block();
+    }
+
+    /// A warp goes on where it left: behind a barrier, or in a loop.
+    fn again(&mut self, resumed: &[usize]) {
+        let turns: Vec<usize> = self.turns.keys().copied().collect();
+        self.b.label("again");
+        let live = self.in_warp(INTERFACE.warp.live);
+        let live = self.scalar().result(Type::Int(32), &format!("load i32, ptr {live}"));
+        self.set_variable("live", live);
+        self.set_variable("act", live);
+        let some = self.scalar().icmp_with("ne", live, 0);
+        self.branch(some, "resume", "next");
+        self.b.label("resume");
+        let low = self.in_warp(INTERFACE.warp.low);
+        let low = self.scalar().result(Type::Int(32), &format!("load i32, ptr {low}"));
+        let low = self.scalar().typed(low);
+        let all = resumed.iter().chain(&turns);
+        let cases: String = all.clone().map(|r| format!(" i32 {r}, label %resume{r}")).collect();
+        self.b.line(&format!("switch {low}, label %fault [{cases} ]"));
+        for r in all {
+            self.b.label(&format!("resume{r}"));
+            if !turns.is_empty() && resumed.contains(r) {
+                let apart = self.load_variable("apart");
+                let none = self.scalar().icmp_with("eq", apart, 0);
+                let on = self.label();
+                self.likely(none, &on, "waiting");
+                self.b.label(&on);
+            }
+            for register in self.plan.regions[*r].live_in.iter() {
+                self.keep(register as u32, true);
+            }
+            let live = self.load_variable("live");
+            let whole = self.scalar().icmp("eq", live, ALL);
+            self.branch(whole, &format!("f{r}"), &format!("g{r}"));
+        }
     }
 
     /// A block has ended: the next along x, if there is one.

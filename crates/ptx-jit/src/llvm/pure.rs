@@ -77,6 +77,11 @@ impl Emit<'_> {
         if doubles && matches!(inst.sem, Operation::Float(_) | Operation::Convert(_)) {
             return None;
         }
+        // Where the processor has no halves, LLVM rounds to a single first, and a sum of a product is then rounded twice.
+        let half = inst.sem.float().filter(|f| f.op == FloatOp::Fma && f.ty == Scalar::F16);
+        if half.is_some() {
+            return None;
+        }
         let values = self.values(inst, args, uniform);
         let width = match inst.dst.first() {
             Some(Dst::Reg(r, _)) => self.bits_of(*r),
