@@ -11,27 +11,26 @@
 //!
 //! Must not know: events, the loader.
 
-use std::ffi::CStr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
 use cushim_trace::meta;
-use cushim_trace::recorder::Recorder;
 
 use crate::keep;
-use crate::layouts::{Code, Layout};
+use crate::layouts::Code;
 use crate::lock;
 use crate::origin::Origin;
-use crate::state::Global;
 use cushim_process::table::PointerTable;
 
 mod describe;
+mod record;
 mod reuse;
 mod store;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests;
 
+pub use record::{Kernel, Module};
 pub use reuse::keep_apart;
 
 static LAUNCHABLE: PointerTable<Kernel> = PointerTable::new();
@@ -44,54 +43,6 @@ static KEEP: AtomicBool = AtomicBool::new(false);
 pub fn keep_images() {
     KEEP.store(true, Ordering::Release);
     keep_apart();
-}
-
-/// A kernel: one name in one module.
-pub struct Kernel {
-    /// Its number in traces, from 1.
-    pub number: u32,
-    /// Host stub or handle by which it became known; the latest one.
-    address: AtomicUsize,
-    /// The symbol; empty where it is not known.
-    pub name: &'static str,
-    /// The module that holds it.
-    module: Option<&'static Module>,
-    /// The next kernel of the same module.
-    sibling: AtomicPtr<Kernel>,
-    /// The previous kernel of the same address, if its module is still loaded.
-    before: AtomicPtr<Kernel>,
-    /// Whether `address` is a `CUfunction`, so that the driver can be asked about it.
-    of_driver: bool,
-    /// Generation in which its record was written; its layout is known by then.
-    ready: AtomicU32,
-    layout: AtomicPtr<Layout>,
-    /// What the driver launches for it.
-    pub direct: crate::handle::Handles,
-    waiting: reuse::Waiting,
-}
-
-/// A registered fat binary, or a loaded module or library.
-pub struct Module {
-    /// What the program was given for it.
-    handle: AtomicUsize,
-    /// Its image.
-    code: Code,
-    /// Its images where it has several: a kernel may be in each of them.
-    images: Vec<meta::Image>,
-    /// The function that took it.
-    api: &'static str,
-    origin: Origin,
-    /// The version of the runtime whose library it is.
-    node: OnceLock<&'static CStr>,
-    alive: AtomicBool,
-    kernels: AtomicPtr<Kernel>,
-    /// Generation in which its record was written.
-    ready: AtomicU32,
-    functions: AtomicUsize,
-    /// What is the same in modules whose records say the same.
-    key: reuse::Key,
-    /// The next one that is gone and has this key.
-    gone: AtomicPtr<Module>,
 }
 
 /// The kernel that `address` launches.
@@ -158,7 +109,7 @@ pub fn add_module_of(
     api: &'static str,
     origin: Origin,
 ) -> Option<&'static Module> {
-    let key = reuse::Key::of(&code, &images, api, origin);
+    let key = record::Key::of(&code, &images, api, origin);
     lock::registry(|held| {
         let module = match reuse::take(held, key, handle, &mut code) {
             Some(module) => module,
@@ -278,131 +229,4 @@ fn add_numbered(
         LAUNCHABLE.set(&mut held.tables, address, Some(kernel));
         kernel
     })
-}
-
-impl Module {
-    /// `kernel` is one of it.
-    fn link(&self, kernel: &'static Kernel) {
-        let first = self.kernels.load(Ordering::Relaxed);
-        kernel.sibling.store(first, Ordering::Relaxed);
-        self.kernels.store(std::ptr::from_ref(kernel).cast_mut(), Ordering::Release);
-    }
-
-    /// What the program was given for it; the latest one.
-    pub fn handle(&self) -> usize {
-        self.handle.load(Ordering::Relaxed)
-    }
-
-    /// Its image.
-    pub fn code(&self) -> &Code {
-        &self.code
-    }
-
-    /// How it came to be.
-    pub fn origin(&self) -> Origin {
-        self.origin
-    }
-
-    /// The version of the runtime whose library it is.
-    pub fn node(&self) -> Option<&'static CStr> {
-        self.node.get().copied()
-    }
-
-    /// Notes that it is a library of the runtime of this version, if there is one.
-    pub fn of_runtime(&self, node: Option<&'static CStr>) {
-        if let Some(node) = node {
-            let _ = self.node.set(node);
-        }
-    }
-
-    /// How many of its kernels were registered or looked up.
-    pub fn functions(&self) -> usize {
-        self.functions.load(Ordering::Relaxed)
-    }
-
-    /// Whether it was registered with images of its own for several kinds of device.
-    pub fn has_images(&self) -> bool {
-        !self.images.is_empty()
-    }
-
-    /// Whether it is still loaded.
-    pub fn is_alive(&self) -> bool {
-        self.alive.load(Ordering::Acquire)
-    }
-
-    /// Writes its record once per trace.
-    pub fn describe(&self, global: &Global, recorder: &Recorder) {
-        if self.ready.swap(global.generation, Ordering::Relaxed) == global.generation {
-            return;
-        }
-        for image in &self.images {
-            recorder.write_meta(&image.encode());
-        }
-        if self.has_images() {
-            return;
-        }
-        let (kind, size) = self.code.describe();
-        recorder.write_meta(
-            &meta::Image {
-                handle: self.handle() as u64,
-                api: self.api.to_owned(),
-                owner: self.code.owner(),
-                kind: kind.to_owned(),
-                size,
-            }
-            .encode(),
-        );
-    }
-}
-
-impl Kernel {
-    /// The module that holds it.
-    pub fn module(&self) -> Option<&'static Module> {
-        self.module
-    }
-
-    const fn new(
-        number: u32,
-        name: &'static str,
-        module: Option<&'static Module>,
-        of_driver: bool,
-    ) -> Self {
-        Kernel {
-            number,
-            address: AtomicUsize::new(0),
-            name,
-            module,
-            sibling: AtomicPtr::new(std::ptr::null_mut()),
-            before: AtomicPtr::new(std::ptr::null_mut()),
-            of_driver,
-            ready: AtomicU32::new(0),
-            layout: AtomicPtr::new(std::ptr::null_mut()),
-            direct: crate::handle::Handles::none(),
-            waiting: reuse::Waiting::not_yet(),
-        }
-    }
-
-    /// Host stub or handle by which it became known; the latest one.
-    pub fn address(&self) -> usize {
-        self.address.load(Ordering::Relaxed)
-    }
-
-    /// The kernel that its address launches when it is gone.
-    fn before(&self) -> Option<&'static Kernel> {
-        // SAFETY: null, or a record, which is never freed.
-        let before = unsafe { self.before.load(Ordering::Relaxed).as_ref() };
-        before.filter(|before| before.is_alive() && before.address() == self.address())
-    }
-
-    fn is_alive(&self) -> bool {
-        self.waiting.is_registered() && self.module.is_none_or(Module::is_alive)
-    }
-
-    fn same_module(&self, module: Option<&'static Module>) -> bool {
-        match (self.module, module) {
-            (Some(a), Some(b)) => std::ptr::eq(a, b),
-            (None, None) => true,
-            _ => false,
-        }
-    }
 }

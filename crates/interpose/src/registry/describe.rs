@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 use cushim_trace::meta;
 use cushim_trace::recorder::Recorder;
 
-use super::{Kernel, Module};
+use super::record::{Kernel, Module};
 use crate::keep;
 use crate::layouts::{self, Layout, ParamType};
 use crate::state::Global;

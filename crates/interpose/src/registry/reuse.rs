@@ -8,13 +8,13 @@
 //! Must not know: how content is compared.
 
 use std::hash::Hasher;
-use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use cushim_process::table::PointerTable;
 use cushim_trace::meta;
 use xxhash_rust::xxh3::Xxh3;
 
-use super::{Kernel, Module};
+use super::record::{Kernel, Key, Module};
 use crate::layouts::{Code, Content};
 use crate::loaded;
 use crate::lock::Held;
@@ -32,17 +32,6 @@ static APART: AtomicBool = AtomicBool::new(false);
 /// From now on each module has a record of its own: rules and tools know modules by it.
 pub fn keep_apart() {
     APART.store(true, Ordering::Release);
-}
-
-/// What tells a module from others, as far as its record and those of its kernels say it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Key {
-    /// The same key: the same records.
-    Same(u128),
-    /// Its bytes were not looked at.
-    Place(u128),
-    /// Not to be compared.
-    None,
 }
 
 impl Key {
@@ -71,25 +60,6 @@ impl Key {
 /// A key of a table: never 0.
 fn short(key: u128) -> usize {
     (key as usize).max(1)
-}
-
-/// What a kernel's record needs to wait here.
-pub(super) struct Waiting {
-    /// Whether it is registered.
-    registered: AtomicBool,
-    next: AtomicPtr<Kernel>,
-}
-
-impl Waiting {
-    /// That of a kernel that is registered.
-    pub(super) const fn not_yet() -> Self {
-        Waiting { registered: AtomicBool::new(true), next: AtomicPtr::new(std::ptr::null_mut()) }
-    }
-
-    /// Whether the kernel is registered, as far as its record is to be used again.
-    pub(super) fn is_registered(&self) -> bool {
-        self.registered.load(Ordering::Relaxed)
-    }
 }
 
 /// `module` is gone, its code forgotten: its record may be used again.

@@ -4,7 +4,7 @@
 
 use cushim_process::memory::Blocks;
 
-use super::Kernel;
+use super::record::Kernel;
 use crate::keep;
 use crate::lock::Held;
 

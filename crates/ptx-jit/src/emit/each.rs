@@ -9,12 +9,12 @@
 
 use super::address::{Address, DEVICE};
 use super::emitter::{Emit, OWN};
-use super::places::Memory;
+use super::places::{Each, Memory};
 use super::pure::slot;
 use super::val::{Val, chunks, scalar, vector};
 use crate::simt::plan::shape::Class;
 use crate::warp::{INTERFACE, Which, at_once};
-use cranelift_codegen::ir::{AtomicRmwOp, InstBuilder, Value, types};
+use cranelift_codegen::ir::{AtomicRmwOp, Block, InstBuilder, Value, types};
 use cushim_ptx::ir::{Dst, Inst};
 use cushim_ptx::sem::{Access, Atomic, Operation, Update};
 use cushim_ptx::types::Scalar;
@@ -91,29 +91,61 @@ impl Emit<'_> {
         self.b.switch_to_block(check);
         let each = self.check_each((address.class, memory), total, fast, slow);
         if n == 1 && memory != Memory::Local {
-            let apart = self.b.create_block();
-            if self.takes(&inst.dst, ty) && ty.bytes() >= 4 {
-                let found = self.side_by_side(&each, total, apart);
-                self.b.switch_to_block(found.run);
-                // The values already lie in memory as the loop over lanes would leave them.
-                self.jump(merge, &[found.first]);
-                self.b.switch_to_block(found.same);
-                let x = self.b.ins().load(scalar(class), DEVICE, found.first, 0);
-                let all = self.b.ins().splat(vector(class), x);
-                for k in 0..chunks(class) {
-                    self.b.ins().store(OWN, all, self.warp, slot(RESULTS) + 16 * k as i32);
-                }
-                let place = self.b.ins().iadd_imm_s(self.warp, i64::from(slot(RESULTS)));
-                self.jump(merge, &[place]);
-            } else {
-                self.jump(apart, &[]);
-            }
-            self.b.switch_to_block(apart);
+            self.load_beside(&inst.dst, &each, (ty, class, total), merge);
         }
+        self.load_rows(&inst.dst, &each, (ty, class), merge);
+
+        self.b.switch_to_block(few);
+        self.lanes_of.clone_from(&known);
+        self.over_set(mask, |e, lane, _| {
+            let place = e.checked_place((address.class, memory), lane, total, (slow, None));
+            let own = e.of_lane(lane, class);
+            e.load_elements(&inst.dst, place, ty, |e, k, x| {
+                e.b.ins().store(OWN, x, own, slot(RESULTS + k));
+            });
+        });
+        let place = self.b.ins().iadd_imm_s(self.warp, i64::from(slot(RESULTS)));
+        self.jump(merge, &[place]);
+
+        self.b.switch_to_block(slow);
+        self.lanes_of.clone_from(&known);
+        let zero = self.i32(0);
+        self.set_field(zero, INTERFACE.warp.from);
+        let site = self.site(inst, vec![address.class], classes.to_vec());
+        self.call_preserving(Which::Load, site, mask);
+        let place = self.b.ins().iadd_imm_s(self.warp, i64::from(slot(0)));
+        self.jump(merge, &[place]);
+
+        self.b.switch_to_block(merge);
+        self.lanes_of = known;
+        let place = self.b.block_params(merge)[0];
+        for (k, dst) in inst.dst.iter().enumerate().filter(|(_, d)| !matches!(d, Dst::Sink)) {
+            let v = self.load_lanes(class, DEVICE, place, (k * INTERFACE.slot) as i32);
+            self.set(inst, *dst, v);
+        }
+        true
+    }
+
+    /// The elements of one lane, but those that nobody wants.
+    fn load_elements(
+        &mut self,
+        to: &[Dst],
+        place: Value,
+        ty: Scalar,
+        mut keep: impl FnMut(&mut Self, usize, Value),
+    ) {
+        for (k, dst) in to.iter().enumerate().filter(|(_, d)| !matches!(d, Dst::Sink)) {
+            let x = self.load_scalar(place, k as i64 * i64::from(ty.bytes()), ty, *dst);
+            keep(self, k, x);
+        }
+    }
+
+    /// A load of all lanes, each at its place, as many at a time as a vector has.
+    fn load_rows(&mut self, to: &[Dst], each: &Each, (ty, class): (Scalar, Class), merge: Block) {
         self.over_lanes(32 / chunks(class), |e, lane| {
             let places: Vec<Value> =
-                (0..32 / chunks(class)).map(|j| e.place(&each, lane, j)).collect();
-            for (k, dst) in inst.dst.iter().enumerate() {
+                (0..32 / chunks(class)).map(|j| e.place(each, lane, j)).collect();
+            for (k, dst) in to.iter().enumerate() {
                 if matches!(dst, Dst::Sink) {
                     continue;
                 }
@@ -131,43 +163,34 @@ impl Emit<'_> {
         });
         let place = self.b.ins().iadd_imm_s(self.warp, i64::from(slot(RESULTS)));
         self.jump(merge, &[place]);
+    }
 
-        self.b.switch_to_block(few);
-        self.lanes_of.clone_from(&known);
-        self.over_set(mask, |e, lane, _| {
-            let place = e.checked_place((address.class, memory), lane, total, (slow, None));
-            for (k, dst) in inst.dst.iter().enumerate() {
-                if matches!(dst, Dst::Sink) {
-                    continue;
-                }
-                let x = e.load_scalar(place, k as i64 * i64::from(ty.bytes()), ty, *dst);
-                let to = e.of_lane(lane, class);
-                e.b.ins().store(OWN, x, to, slot(RESULTS + k));
+    /// Where lanes' places lie side by side or are one, a load of the whole row; goes on where they are apart.
+    fn load_beside(
+        &mut self,
+        to: &[Dst],
+        each: &Each,
+        (ty, class, total): (Scalar, Class, i64),
+        merge: Block,
+    ) {
+        let apart = self.b.create_block();
+        if self.takes(to, ty) && ty.bytes() >= 4 {
+            let found = self.side_by_side(each, total, apart);
+            self.b.switch_to_block(found.run);
+            // The values already lie in memory as the loop over lanes would leave them.
+            self.jump(merge, &[found.first]);
+            self.b.switch_to_block(found.same);
+            let x = self.b.ins().load(scalar(class), DEVICE, found.first, 0);
+            let all = self.b.ins().splat(vector(class), x);
+            for k in 0..chunks(class) {
+                self.b.ins().store(OWN, all, self.warp, slot(RESULTS) + 16 * k as i32);
             }
-        });
-        let place = self.b.ins().iadd_imm_s(self.warp, i64::from(slot(RESULTS)));
-        self.jump(merge, &[place]);
-
-        self.b.switch_to_block(slow);
-        self.lanes_of.clone_from(&known);
-        let zero = self.i32(0);
-        self.set_field(zero, INTERFACE.warp.from);
-        let site = self.site(inst, vec![address.class], classes.to_vec());
-        self.call_preserving(Which::Load, site, mask);
-        let place = self.b.ins().iadd_imm_s(self.warp, i64::from(slot(0)));
-        self.jump(merge, &[place]);
-
-        self.b.switch_to_block(merge);
-        self.lanes_of = known;
-        let place = self.b.block_params(merge)[0];
-        for (k, dst) in inst.dst.iter().enumerate() {
-            if matches!(dst, Dst::Sink) {
-                continue;
-            }
-            let v = self.load_lanes(class, DEVICE, place, (k * INTERFACE.slot) as i32);
-            self.set(inst, *dst, v);
+            let place = self.b.ins().iadd_imm_s(self.warp, i64::from(slot(RESULTS)));
+            self.jump(merge, &[place]);
+        } else {
+            self.jump(apart, &[]);
         }
-        true
+        self.b.switch_to_block(apart);
     }
 
     /// A store; whether there is code for it.
@@ -214,21 +237,7 @@ impl Emit<'_> {
         };
         if values.len() == 1 && memory != Memory::Local && class == Class::of(ty) && ty.bytes() >= 4
         {
-            let apart = self.b.create_block();
-            let found = self.side_by_side(&each, total, apart);
-            self.b.switch_to_block(found.run);
-            for k in 0..chunks(class) {
-                self.lanes_from(k * 32 / chunks(class));
-                let at = 16 * k as i32;
-                let v = self.b.ins().load(vector(class), OWN, self.warp, slot(1) + at);
-                self.b.ins().store(DEVICE, v, found.first, at);
-            }
-            self.lanes_from(0);
-            self.jump(next, &[]);
-            // Lanes store in order, so the last lane's value remains.
-            self.b.switch_to_block(found.same);
-            self.jump(apart, &[]);
-            self.b.switch_to_block(apart);
+            self.store_beside(&each, class, total, next);
         }
         self.over_lanes(4, |e, lane| {
             for j in 0..4 {
@@ -259,6 +268,25 @@ impl Emit<'_> {
         self.b.switch_to_block(next);
         self.lanes_of = known;
         true
+    }
+
+    /// Where lanes' places lie side by side, a store of the whole row; goes on where they are apart.
+    fn store_beside(&mut self, each: &Each, class: Class, total: i64, next: Block) {
+        let apart = self.b.create_block();
+        let found = self.side_by_side(each, total, apart);
+        self.b.switch_to_block(found.run);
+        for k in 0..chunks(class) {
+            self.lanes_from(k * 32 / chunks(class));
+            let at = 16 * k as i32;
+            let v = self.b.ins().load(vector(class), OWN, self.warp, slot(1) + at);
+            self.b.ins().store(DEVICE, v, found.first, at);
+        }
+        self.lanes_from(0);
+        self.jump(next, &[]);
+        // Lanes store in order, so the last lane's value remains.
+        self.b.switch_to_block(found.same);
+        self.jump(apart, &[]);
+        self.b.switch_to_block(apart);
     }
 
     /// An atomic operation, with its address and operands in the scratch; whether there is code for it.
@@ -295,14 +323,7 @@ impl Emit<'_> {
             let place = e.place(&each, lane, j);
             let operand = e.kept(lane, 1, j, class);
             e.lanes_from(j);
-            if !shared {
-                return e.b.ins().atomic_rmw(scalar(class), DEVICE, op, place, operand);
-            }
-            // Shared memory is one thread's while its block runs.
-            let old = e.b.ins().load(scalar(class), DEVICE, place, 0);
-            let new = e.apply(op, old, operand);
-            e.b.ins().store(DEVICE, new, place, 0);
-            old
+            e.update(op, class, place, operand, shared)
         };
         let (some, done) = (self.b.create_block(), self.b.create_block());
         let all = self.full_or(mask, some);
@@ -347,6 +368,25 @@ impl Emit<'_> {
             self.set(inst, *dst, v);
         }
         true
+    }
+
+    /// What was at a place before an operation changes it.
+    fn update(
+        &mut self,
+        op: AtomicRmwOp,
+        class: Class,
+        place: Value,
+        by: Value,
+        shared: bool,
+    ) -> Value {
+        if !shared {
+            return self.b.ins().atomic_rmw(scalar(class), DEVICE, op, place, by);
+        }
+        // Shared memory is one thread's while its block runs.
+        let old = self.b.ins().load(scalar(class), DEVICE, place, 0);
+        let new = self.apply(op, old, by);
+        self.b.ins().store(DEVICE, new, place, 0);
+        old
     }
 
     pub(super) fn with_lane(

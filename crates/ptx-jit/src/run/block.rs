@@ -242,8 +242,7 @@ impl<'e> BlockSlot<'e> {
         let local = Bytes::new(local_stride as usize * 32 * n);
         let mut masks = vec![0u32; regions * n];
         let helpers: Vec<usize> = TABLE.iter().map(|f| f.address()).collect();
-        let looks_on = exec.host.watch();
-        let mut watch = looks_on.map(|watch| Box::new(watch.blocks()));
+        let mut watch = exec.host.watch().map(|watch| Box::new(watch.blocks()));
         let (shared_marks, unmarked) = shared_marks(exec, watch.as_deref_mut());
         let watched = watch.as_deref_mut().map_or(std::ptr::null_mut(), std::ptr::from_mut);
         let (bounds, results) = (bounds(exec), results(exec));
@@ -251,13 +250,12 @@ impl<'e> BlockSlot<'e> {
         let mut warps = Vec::with_capacity(n);
         for w in 0..n as u32 {
             let (uniform, tid) = (uniform(exec, w, n as u32), threads(exec, w));
+            let last = w + 1 == n as u32;
+            let next = if last { std::ptr::null_mut() } else { at(w as usize + 1).as_ptr() };
             let warp = Warp {
                 tid,
                 full: (u64::MAX >> (64 - (exec.threads - w * 32).min(32))) as u32,
-                next: match w + 1 < n as u32 {
-                    true => at(w as usize + 1).as_ptr(),
-                    false => std::ptr::null_mut(),
-                },
+                next,
                 warps: warp_loop.as_ptr(),
                 masks: masks[w as usize * regions..].as_mut_ptr(),
                 params: exec.launch.params.as_ptr(),
@@ -269,7 +267,7 @@ impl<'e> BlockSlot<'e> {
                 local_stride,
                 arena: exec.arena.base(),
                 arena_size: exec.arena.size(),
-                marks: looks_on.map_or(0, |watch| watch.marks().base),
+                marks: exec.host.watch().map_or(0, |watch| watch.marks().base),
                 shared_marks,
                 bounds: bounds.as_ptr(),
                 watch: watched,
