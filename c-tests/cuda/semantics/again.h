@@ -43,7 +43,7 @@ static inline void tell_threads(pid_t pid)
 }
 
 // Runs this program with one or two words, and says how it ended where that is not well.
-static inline void again(const char *one, const char *two = nullptr)
+static inline void again(const char *one, const char *two = nullptr, int patience = PATIENCE)
 {
     fflush(stdout);
     pid_t pid = fork();
@@ -54,8 +54,8 @@ static inline void again(const char *one, const char *two = nullptr)
     int status = 0;
     // By time and not by a signal of its own: threads that block signals need the one that they cannot.
     for (int tries = 0; waitpid(pid, &status, WNOHANG) == 0; tries++) {
-        if (tries == PATIENCE * 100) {
-            fprintf(stderr, "%s: still running after %d s\n", one, PATIENCE);
+        if (tries == patience * 100) {
+            fprintf(stderr, "%s: still running after %d s\n", one, patience);
             tell_threads(pid);
             kill(pid, SIGKILL);
         }

@@ -96,7 +96,7 @@ static inline int all_parts(int argc, char **argv, const std::vector<Part> &part
 {
     for (const Part &part : parts) {
         if (argc <= 1)
-            again(part.name);
+            again(part.name, nullptr, 3 * PATIENCE); // Those that make contexts take long beside others.
         else if (!strcmp(argv[1], part.name))
             part.run();
     }

@@ -7,6 +7,7 @@ use cushim_check::stray::stray;
 use cushim_check::variable;
 pub use cushim_names::in_source as named;
 use cushim_ptx::exec::{Cause, Fault, KernelLaunch, beside};
+use cushim_ptx_jit::Mapped as _;
 
 use super::memory::Memory;
 use cushim_accel::Failure;
@@ -38,6 +39,11 @@ pub fn failure(fault: &Fault, launch: &KernelLaunch<'_>, memory: &Memory) -> Fai
 
 /// Where bytes lie that are not in memory, seen from the nearest allocation.
 fn near(memory: &Memory, address: u64, bytes: u64) -> Option<String> {
+    if memory.holds(address, bytes) && !memory.takes(address, bytes) {
+        return Some(
+            "which is mapped for reading only, expected memory that may be written".to_owned(),
+        );
+    }
     if let Some(checker) = &memory.checker {
         return checker.near(address, bytes).map(|near| near.text);
     }

@@ -51,7 +51,7 @@ mod tests {
     const TEXT: &str = ".version 8.0\n.target sm_80\n.address_size 64
 .shared .align 16 .b8 room[256];
 .entry k(.param .u64 at) {
-  .reg .u64 p, c; .reg .u32 i, j, v; .reg .u16 h; .reg .f32 f, g; .reg .pred q, r;
+  .reg .u64 p, c, d; .reg .u32 i, j, v; .reg .u16 h; .reg .f32 f, g; .reg .pred q, r;
   ld.param.u64 p, [at]; mov.u32 i, %tid.x; mul.lo.u32 j, i, i; and.b32 j, j, 31; mad.wide.u32 p, j, 8, p;
   setp.lt.u32 q, j, 9; @q bra A;
   ld.global.u16 h, [p]; st.global.u16 [p+2], h; atom.global.cas.b32 v, [p+4], 0, i;
@@ -60,6 +60,7 @@ A: mov.u64 c, %clock64; bar.sync 0;
 B: vote.sync.ballot.b32 v, q, -1; shfl.sync.idx.b32 v, j, i, 31, -1; match.any.sync.b32 v, j, -1;
   cvt.rn.f32.u32 f, j; ex2.approx.f32 f, f; lg2.approx.f32 g, f; sin.approx.f32 f, g; cos.approx.f32 g, f;
   tanh.approx.f32 f, g; fma.rm.f32 f, f, g, g; fma.rn.f32 g, f, f, g; div.u32 v, i, j; bfind.u32 v, j;
+  mov.u64 c, room; cvta.shared.u64 c, c; and.b32 v, j, 28; cvt.u64.u32 d, v; add.u64 c, c, d; ld.u32 v, [c]; st.u32 [c], v;
   cvta.to.global.u64 c, p; cp.async.ca.shared.global [room], [c], 4;
   cvt.rzi.u32.f32 v, g; st.global.u32 [p], v; ret; }
 .entry e() { trap; ret; }";
