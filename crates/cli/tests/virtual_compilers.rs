@@ -140,19 +140,21 @@ fn transforms_of_cufft_are_kernels_of_ours() {
         .collect();
     let rest = "lengths: 8 8 8 8\n\
                 ranks: 4 4\n\
-                type: 4\n\
+                type: 3\n\
                 no length: 8\n\
                 handles: 1 1 1\n\
                 created: 0 1, made: 0, again: 1, size: 0 1\n\
-                executed: 0, nowhere: 4 4, no direction: 4, another type: 1\n\
+                executed: 0, no direction: 4\n\
                 destroyed: 0 1\n\
                 work area: 0 0, none: 13, set: 0, executed: 0\n\
                 graph: 0, 24 of 24\n\
                 streams: 0, 12000 of 12000\n\
                 halves: 0, 18 of 18\n\
-                halves of 12: 8\n\
-                two types: 4\n\
-                several GPUs: 16\n";
+                halves of 12: 16\n\
+                two types: 3\n\
+                several GPUs: 16\n\
+                another type: 0, then 0\n\
+                nowhere: 6, then 0\n";
     assert_eq!(out, format!("version: 0\n{values}{rest}"));
     assert!(said.contains("cufftXtSetGPUs of libcufft does not run on the CPU"), "{said}");
 

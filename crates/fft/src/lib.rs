@@ -33,6 +33,8 @@ pub mod status {
     pub const INVALID_PLAN: i32 = 1;
     /// There is no memory.
     pub const ALLOC_FAILED: i32 = 2;
+    /// The type is none, or differs where it must not.
+    pub const INVALID_TYPE: i32 = 3;
     /// A pointer or parameter is wrong.
     pub const INVALID_VALUE: i32 = 4;
     /// The driver failed.

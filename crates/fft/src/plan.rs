@@ -78,10 +78,10 @@ impl Plan {
         };
         let lengths = [slow, middle, last];
         let batch = u64::try_from(batch).ok().filter(|n| *n > 0).ok_or(status::INVALID_SIZE)?;
-        // As documented of halves.
+        // As documented of halves; the answer is an H200's.
         let halves = matches!(kind.part, Part::F16 | Part::Bf16);
         if halves && !lengths.iter().all(|length| length.is_power_of_two()) {
-            return Err(status::INVALID_SIZE);
+            return Err(status::NOT_SUPPORTED);
         }
         let (dimensions, elements) = dimensions(lengths).ok_or(status::INVALID_SIZE)?;
         let at_once = (AT_ONCE / elements).clamp(1, batch);
@@ -183,7 +183,7 @@ mod tests {
     fn halves_are_of_powers_of_two() {
         let half = Kind { map: Map::FromReal, part: Part::F16 };
         assert!(Plan::new(half, &[8, 16], 3, None).is_ok());
-        assert_eq!(Plan::new(half, &[12], 3, None), Err(status::INVALID_SIZE));
+        assert_eq!(Plan::new(half, &[12], 3, None), Err(status::NOT_SUPPORTED));
     }
 
     #[test]

@@ -16,12 +16,17 @@ const INVERSE: i32 = 1;
 fn execute(handle: Handle, kind: Option<Kind>, data: [u64; 2], direction: i32) -> Result<(), i32> {
     let entry = now(handle)?;
     let made = entry.made.ok_or(status::INVALID_PLAN)?;
-    if kind.is_some_and(|kind| kind != made.plan.kind) {
+    // As on an H200: the plan says whether numbers are singles or doubles, whatever the function's name says; a result that goes
+    // nowhere is refused, and operands at 0 are the kernel's mistake.
+    if kind.is_some_and(|kind| kind.map != made.plan.kind.map) {
         return Err(status::INVALID_PLAN);
     }
     let is_complex = made.plan.kind.map == Map::Complex;
-    if data.contains(&0) || is_complex && ![FORWARD, INVERSE].contains(&direction) {
+    if is_complex && ![FORWARD, INVERSE].contains(&direction) {
         return Err(status::INVALID_VALUE);
+    }
+    if data[1] == 0 {
+        return Err(status::EXEC_FAILED);
     }
     let work = entry.area.at().ok_or(status::NO_WORKSPACE)?;
     made.execute(&Call { data, inverse: direction == INVERSE, work }, entry.stream)

@@ -15,7 +15,7 @@ type Planned = Result<Plan, i32>;
 
 /// A plan of contiguous transforms, of a `cufftType`.
 fn contiguous(lengths: &[i32], ty: i32, batch: i32) -> Planned {
-    let kind = Kind::of(ty).ok_or(status::INVALID_VALUE)?;
+    let kind = Kind::of(ty).ok_or(status::INVALID_TYPE)?;
     let lengths: Vec<i64> = lengths.iter().copied().map(i64::from).collect();
     Plan::new(kind, &lengths, i64::from(batch), None)
 }
@@ -38,7 +38,7 @@ unsafe fn many<T: Copy + Into<i64>>(
     [input, output]: [Side<T>; 2],
     batch: T,
 ) -> Planned {
-    let kind = kind.ok_or(status::INVALID_VALUE)?;
+    let kind = kind.ok_or(status::INVALID_TYPE)?;
     let rank = usize::try_from(rank).ok().filter(|rank| (1..=3).contains(rank));
     let rank = rank.ok_or(status::INVALID_VALUE)?;
     let numbers = |from: *const T| {
