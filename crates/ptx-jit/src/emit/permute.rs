@@ -37,6 +37,10 @@ impl Emit<'_> {
     /// The lanes of a shuffle whose operands are constants.
     pub(super) fn known_sources(&self, inst: &Inst, args: &[(Val, Class)]) -> Option<Sources> {
         let way = task::shuffle_way(inst)?;
+        // Processors without SSE4.1 may have no order of bytes by an instruction either (SSSE3).
+        if !self.has_rounding {
+            return None;
+        }
         let number = |n: usize| self.number_of(args.get(n)?.0.uniform()?);
         Some(Sources::of(way, number(1)?, number(2)?))
     }
