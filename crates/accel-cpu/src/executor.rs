@@ -185,7 +185,7 @@ impl CpuExecutor {
             let watch = looking.as_deref();
             let (runtime, graph) = (runtime.as_deref(), own.graph.as_deref());
             let host = |heap| Host { memory: &memory, heap, job, runtime, graph, watch };
-            let failed = |fault: &Fault| watch.is_some_and(|looks| looks.failed(fault));
+            let failed = |fault: &Fault| watch.is_some_and(|looks| looks.failed(fault, &memory));
             let run = || part(&own, workspace, &memory, range, &heaps, job, &host, &failed);
             // A panic is a bug of cushim's; the program gets the error of a kernel that failed.
             let result = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| {

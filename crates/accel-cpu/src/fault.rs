@@ -37,12 +37,26 @@ pub fn failure(fault: &Fault, launch: &KernelLaunch<'_>, memory: &Memory) -> Fai
     }
 }
 
+const READ_ONLY: &str = "which is mapped for reading only, expected memory that may be written";
+
+fn is_read_only(memory: &Memory, address: u64, bytes: u64) -> bool {
+    memory.holds(address, bytes) && !memory.takes(address, bytes)
+}
+
+/// What only the memory knows of the address of a fault: that it is mapped, and may not be written.
+pub fn protection(fault: &Fault, memory: &Memory) -> Option<&'static str> {
+    match *fault.cause {
+        Cause::Address { address, bytes, space: "global" } => {
+            is_read_only(memory, address, bytes.into()).then_some(READ_ONLY)
+        }
+        _ => None,
+    }
+}
+
 /// Where bytes lie that are not in memory, seen from the nearest allocation.
 fn near(memory: &Memory, address: u64, bytes: u64) -> Option<String> {
-    if memory.holds(address, bytes) && !memory.takes(address, bytes) {
-        return Some(
-            "which is mapped for reading only, expected memory that may be written".to_owned(),
-        );
+    if is_read_only(memory, address, bytes) {
+        return Some(READ_ONLY.to_owned());
     }
     if let Some(checker) = &memory.checker {
         return checker.near(address, bytes).map(|near| near.text);

@@ -12,6 +12,7 @@ use cushim_ptx_jit::Checked;
 
 use super::clock::clock;
 use super::code::CpuCode;
+use super::fault;
 use super::memory::Memory;
 
 /// What compiled code is to show.
@@ -46,9 +47,9 @@ impl Looks {
     }
 
     /// The launch failed; whether the program is not to hear of it.
-    pub fn failed(&self, fault: &Fault) -> bool {
+    pub fn failed(&self, fault: &Fault, memory: &Memory) -> bool {
         match self {
-            Looks::Checks(looks) => looks.0.failed(fault),
+            Looks::Checks(looks) => looks.0.failed(fault, fault::protection(fault, memory)),
             Looks::Counts(_) => false,
         }
     }

@@ -13,7 +13,7 @@ use cushim_ptx::types::Space;
 use super::bits::Bits;
 use super::bounds::Bounds;
 use super::checker::{Checker, Verdict};
-use super::finding::{At, Finding, Trails};
+use super::finding::{At, Finding, Near, Trails};
 use super::launched::Launched;
 use super::options::Tool;
 use super::race::block as threads;
@@ -61,9 +61,9 @@ impl Watch for Looks {
 
 impl CheckedLaunch {
     /// The launch failed: a finding, if it is one of those that are looked for. Whether only the launch ends, and the program
-    /// is not to hear of it.
-    pub fn failed(&self, fault: &Fault) -> bool {
-        let tool = self.tell_failed(fault);
+    /// is not to hear of it. `protection`: what the memory says of an address that is mapped, and may not be accessed so.
+    pub fn failed(&self, fault: &Fault, protection: Option<&str>) -> bool {
+        let tool = self.tell_failed(fault, protection);
         let options = &self.checker.options;
         let goes_on = tool == Some(Tool::Memory)
             && options.tools.has(Tool::Memory)
@@ -76,8 +76,9 @@ impl CheckedLaunch {
     }
 
     /// Tells why the launch failed: the tool that looks for it, if there is one.
-    fn tell_failed(&self, fault: &Fault) -> Option<Tool> {
+    fn tell_failed(&self, fault: &Fault, protection: Option<&str>) -> Option<Tool> {
         let (tool, kind) = match *fault.cause {
+            Cause::Address { .. } if protection.is_some() => (Tool::Memory, "write to read-only"),
             Cause::Address { .. } => (Tool::Memory, "out of bounds"),
             Cause::Misaligned { .. } => (Tool::Memory, "misaligned"),
             Cause::Handle { .. } => (Tool::Memory, "no texture or surface"),
@@ -88,6 +89,9 @@ impl CheckedLaunch {
             _ => return None,
         };
         let near = match *fault.cause {
+            _ if protection.is_some() => {
+                protection.map(|text| Near { text: text.to_owned(), ..Near::default() })
+            }
             Cause::Address { address, bytes, space } => {
                 let access = (address, bytes.into());
                 match space {
@@ -289,22 +293,17 @@ impl Lanes {
     }
 }
 
-/// The lanes of an access by space, and their addresses there, if `own` is not what they are.
-fn split(touch: &Touch<'_>, own: &mut [u64; 32]) -> Lanes {
-    let mut all = Lanes::default();
-    if touch.space != Space::Generic {
-        all.add(touch.space, touch.lanes);
-        return all;
-    }
-    *own = *touch.addresses;
+/// The addresses of a generic access in the spaces that its lanes go to.
+fn resolved(touch: &Touch<'_>, by: &mut Lanes) -> [u64; 32] {
+    let mut own = *touch.addresses;
     for (lane, at) in own.iter_mut().enumerate() {
         let (space, address) = resolve(touch.space, *at);
         if touch.lanes >> lane & 1 != 0 {
-            all.add(space, 1 << lane);
+            by.add(space, 1 << lane);
             *at = address;
         }
     }
-    all
+    own
 }
 
 impl BlockWatch for Looking {
@@ -327,9 +326,14 @@ impl BlockWatch for Looking {
     }
 
     fn touch(&mut self, touch: &Touch<'_>) -> Result<(), (usize, Cause)> {
-        let mut own = [0; 32];
-        let by = split(touch, &mut own);
-        let addresses = if touch.space == Space::Generic { &own } else { touch.addresses };
+        let (mut by, mut own) = (Lanes::default(), None);
+        let addresses = match touch.space {
+            Space::Generic => &*own.insert(resolved(touch, &mut by)),
+            space => {
+                by.add(space, touch.lanes);
+                touch.addresses
+            }
+        };
         if let Some(threads) = &mut self.threads {
             threads.touch(touch, addresses, by.shared, by.global);
         }

@@ -2,15 +2,14 @@
 //!
 //! Owns the way of an access through the cells. Must not know what is said of what is found ([`super::tell`]).
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use cushim_accel::locks::lock;
-use cushim_ptx::Pos;
 use cushim_ptx::exec::{Access, Touch};
 use cushim_ptx::ir::Inst;
-use cushim_ptx::sem::{self, CollectiveOp, Fence, Operation, Order as Word, Scope};
+use cushim_ptx::sem::{self, CollectiveOp, Fence, Operation};
 
+use super::does::{Does, Effect, Known, wide};
 use super::found::{Found, Place, Told};
 use super::order::Order;
 use super::record::{What, When};
@@ -20,12 +19,6 @@ use super::run::{Doing, ROW};
 use super::{Races, is_over};
 use crate::look::CheckedLaunch;
 use crate::options::Tool;
-
-/// A place in the code, and whether it reads.
-type Key = (Pos, bool);
-
-/// So many places in the code are found quickly.
-const RECENT: usize = 64;
 
 /// What is known of a block.
 pub struct Block {
@@ -42,10 +35,8 @@ pub struct Block {
     floor: Option<u32>,
     /// Its shared memory.
     shared: Vec<Row>,
-    /// Numbers of places in the code.
-    sites: HashMap<Key, Option<u32>>,
-    /// Those that were asked for last, by lines of the text.
-    recent: [Option<(Key, Option<u32>)>; RECENT],
+    /// What instructions do, by their places.
+    known: Known,
     /// Writes that are a race only if they change something, and what was there before.
     suspects: Vec<(Found, Vec<u8>)>,
     /// Reads that are a race only if no atomic operation of their thread follows.
@@ -55,41 +46,6 @@ pub struct Block {
 
 /// An access, by whom, and the one that it races with.
 type Race = (Place, When, (When, What));
-
-/// What an instruction does to the order of threads.
-#[derive(Debug, Clone, Copy, Default)]
-struct Effect {
-    /// The block's other threads, and other blocks, hear of what was done before.
-    releases: [bool; 2],
-    /// It hears of what others have done.
-    acquires: bool,
-}
-
-fn wide(scope: Scope) -> bool {
-    scope != Scope::Cta
-}
-
-/// What an access does to the order of threads, and whether it may run beside others that may.
-fn of_access(inst: &Inst) -> (Effect, bool) {
-    let by = |order: Word| match order {
-        Word::Weak => Effect::default(),
-        Word::Release(s) | Word::AcqRel(s) => {
-            Effect { releases: [true, wide(s)], acquires: order != Word::Release(s) }
-        }
-        _ => Effect { releases: [false; 2], acquires: true },
-    };
-    match inst.sem {
-        Operation::Load(a) => {
-            let strong = a.is_shared();
-            (Effect { acquires: strong, ..by(a.order) }, strong)
-        }
-        Operation::Store(a) => (Effect { acquires: false, ..by(a.order) }, a.is_shared()),
-        Operation::Atomic(a) => (by(a.access.order), true),
-        // What copies by itself tells a barrier object or a group of it.
-        Operation::CopyAsync(_) => (Effect { releases: [true; 2], acquires: false }, false),
-        _ => (Effect { releases: [true; 2], acquires: true }, true),
-    }
-}
 
 impl Block {
     /// Before the first block of a launch.
@@ -104,8 +60,7 @@ impl Block {
             generation: 0,
             floor: None,
             shared: Vec::new(),
-            sites: HashMap::new(),
-            recent: [None; RECENT],
+            known: Known::default(),
             suspects: Vec::new(),
             retries: Retries::default(),
             races: launch.checker.has(Tool::Race),
@@ -180,9 +135,12 @@ impl Block {
         if !self.races {
             return;
         }
-        let (effect, strong) = of_access(touch.inst);
-        self.before(touch.warp, effect);
-        if !matches!(touch.inst.sem, Operation::Asynchronous(_) | Operation::Mbarrier(_)) {
+        let launch = &self.launch;
+        let does = self.known.of(touch.inst, touch.access, || {
+            lock(&launch.checker.races).site(&launch.of, touch.inst.pos, touch.access)
+        });
+        self.before(touch.warp, does.effect);
+        if does.accesses {
             if touch.access == Access::Atomic && !self.retries.is_empty() {
                 for (lane, at) in addresses.iter().enumerate() {
                     if (shared | global) >> lane & 1 != 0 {
@@ -193,14 +151,14 @@ impl Block {
             }
             // Blocks of a cluster reach each other's shared memory, which is not seen here.
             if shared != 0 && self.launch.cluster <= 1 {
-                self.shared(touch, addresses, shared, strong);
+                self.shared(touch, addresses, shared, does);
             }
             if global != 0 {
-                self.global(touch, addresses, global, strong);
+                self.global(touch, addresses, global, does);
             }
         }
-        if matches!(touch.inst.sem, Operation::CopyAsync(_)) {
-            self.before(touch.warp, effect);
+        if does.copies {
+            self.before(touch.warp, does.effect);
         }
     }
 
@@ -251,66 +209,42 @@ impl Block {
         self.order.arrive(warp, lanes, inst.pos, number, count, waits);
     }
 
-    /// The number of an instruction's place.
-    fn site(&mut self, inst: &Inst, access: Access) -> Option<u32> {
-        let key = (inst.pos, access == Access::Read);
-        let place = inst.pos.line as usize % RECENT;
-        if let Some(Some((known, site))) = self.recent.get(place).copied()
-            && known == key
-        {
-            return site;
-        }
-        let launch = &self.launch;
-        let make = || lock(&launch.checker.races).site(&launch.of, inst.pos, access);
-        let site = *self.sites.entry(key).or_insert_with(make);
-        if let Some(recent) = self.recent.get_mut(place) {
-            *recent = Some((key, site));
-        }
-        site
-    }
-
-    /// What lanes do to memory by one instruction, and the number of its place.
-    fn doing<'a>(
-        &mut self,
-        touch: &Touch<'_>,
-        addresses: &'a [u64; 32],
-        lanes: u32,
-        strong: bool,
-    ) -> Option<(Doing<'a>, u32)> {
-        let site = self.site(touch.inst, touch.access)?;
-        let what = What::new(15, touch.access != Access::Read, strong, site);
+    fn shared(&mut self, touch: &Touch<'_>, addresses: &[u64; 32], lanes: u32, does: Does) {
+        let Some(site) = does.site else { return };
+        let what = What::new(15, touch.access != Access::Read, does.strong, site);
         let when = self.order.now(self.number, touch.warp, 0);
-        Some((Doing { lanes, addresses, bytes: touch.bytes, when, what }, site))
-    }
-
-    fn shared(&mut self, touch: &Touch<'_>, addresses: &[u64; 32], lanes: u32, strong: bool) {
-        let Some((doing, site)) = self.doing(touch, addresses, lanes, strong) else { return };
+        let doing = Doing { lanes, addresses, bytes: touch.bytes, when, what };
         let (rows, order, own) = (&mut self.shared, &self.order, self.number);
         let all = doing.note(
             |number, look| rows.get_mut(number as usize).into_iter().for_each(look),
             |old, did| {
                 // Whether the values differ is not known.
-                let same = doing.what.writes() && did.writes() && did.site() == site;
+                let same = what.writes() && did.writes() && did.site() == site;
                 old.block() == own && !same && !order.is_over(old, touch.warp)
             },
         );
-        let place = |at| Place::Shared { at, bytes: touch.bytes };
-        self.judge(touch, site, all.into_iter().map(|(at, when, old)| (place(at), when, old)));
+        if !all.is_empty() {
+            let place = |at| Place::Shared { at, bytes: touch.bytes };
+            self.judge(touch, site, all.into_iter().map(|(at, when, old)| (place(at), when, old)));
+        }
     }
 
-    fn global(&mut self, touch: &Touch<'_>, addresses: &[u64; 32], lanes: u32, strong: bool) {
-        let launch = self.launch.clone();
-        let mut races = lock(&launch.checker.races);
-        if races.generation != self.generation {
-            self.renumber(&mut races);
+    fn global(&mut self, touch: &Touch<'_>, addresses: &[u64; 32], lanes: u32, does: Does) {
+        let Some(site) = does.site else { return };
+        let what = What::new(15, touch.access != Access::Read, does.strong, site);
+        let mut races = lock(&self.launch.checker.races);
+        while races.generation != self.generation {
+            drop(races);
+            let launch = self.launch.clone();
+            self.renumber(&mut lock(&launch.checker.races));
+            races = lock(&self.launch.checker.races);
         }
-        drop(races);
-        let Some((doing, site)) = self.doing(touch, addresses, lanes, strong) else { return };
-        let mut races = lock(&launch.checker.races);
+        let when = self.order.now(self.number, touch.warp, 0);
+        let doing = Doing { lanes, addresses, bytes: touch.bytes, when, what };
         let Races { memory, blocks, launches, .. } = &mut *races;
         let (order, own, heard) = (&self.order, self.number, self.heard);
         let floor = self.floor.unwrap_or(0);
-        let (moment, warp, writes) = (doing.when.moment(), doing.when.warp(), doing.what.writes());
+        let (moment, warp, writes) = (when.moment(), when.warp(), what.writes());
         let mut all = doing.note(
             |number, look| memory.row(number).into_iter().for_each(look),
             |old, did| {
@@ -327,9 +261,12 @@ impl Block {
                 !together && !order.is_over(old, touch.warp)
             },
         );
+        if all.is_empty() {
+            return;
+        }
         // A reader in another block may do more while that block runs; of one that has ended all is known.
         all.retain(|(_, _, (old, did))| {
-            did.writes() || !strong || old.block() == self.number || races.has_ended(*old)
+            did.writes() || !does.strong || old.block() == own || races.has_ended(*old)
         });
         drop(races);
         let place = |at| Place::Global { at, bytes: touch.bytes };
@@ -379,6 +316,9 @@ impl Block {
 
     /// The last accesses have been done: tells which of them changed something.
     fn settle(&mut self) {
+        if self.suspects.is_empty() {
+            return;
+        }
         for (found, before) in std::mem::take(&mut self.suspects) {
             let mut now = vec![0; before.len()];
             if self.launch.checker.peek(found.place.at(), &mut now) && now != before {

@@ -2,7 +2,7 @@
 //!
 //! Owns what is remembered of blocks and launches. Each of its parts knows one thing: [`record`] cells of
 //! memory, [`row`] what lanes do to many at once, [`run`] what an instruction does to rows, [`memory`] where they are,
-//! [`order`] what orders threads of a block, [`block`] one block that runs,
+//! [`order`] what orders threads of a block, [`does`] what an instruction does to that, [`block`] one block that runs,
 //! [`retry`] plain reads before atomic operations, [`found`] what is found, [`tell`] what is said. Must not know how
 //! kernels run: they must show what they do in the order in which they do it, so that launches that are looked at for races run
 //! on one thread each.
@@ -11,6 +11,7 @@
 //! device's scope, and the second one has looked at something since (a fence, or a load that others may write).
 
 pub mod block;
+mod does;
 mod found;
 mod memory;
 pub mod order;

@@ -72,6 +72,8 @@ pub struct Order {
     fences: Clock,
     /// Lanes that there are.
     full: [u32; WARPS],
+    /// A warp has no epochs left.
+    spent: bool,
 }
 
 impl Order {
@@ -89,6 +91,7 @@ impl Order {
             barriers: vec![Barrier::default(); BARRIERS],
             fences: [0; WARPS],
             full,
+            spent: false,
         }
     }
 
@@ -98,6 +101,7 @@ impl Order {
         self.waiting.fill(Default::default());
         self.waits = [0; WARPS];
         self.barriers.fill(Barrier::default());
+        self.spent = false;
     }
 
     /// An access by a thread of the block of this number, now.
@@ -117,12 +121,19 @@ impl Order {
 
     /// Whether a warp has no epochs left.
     pub fn is_full(&self) -> bool {
-        (0..WARPS).any(|w| self.clocks[w][w] >= MOST_EPOCHS)
+        self.spent
     }
 
     fn next_epoch(&mut self, w: usize) {
         self.clocks[w][w] = self.clocks[w][w].saturating_add(1);
+        self.spent |= self.clocks[w][w] >= MOST_EPOCHS;
         self.steps[w] = 0;
+    }
+
+    /// A warp hears of what others have told.
+    fn hear(&mut self, w: usize, of: &Clock) {
+        join(&mut self.clocks[w], of);
+        self.spent |= self.clocks[w][w] >= MOST_EPOCHS;
     }
 
     /// Lanes of a warp meet.
@@ -144,7 +155,7 @@ impl Order {
 
     /// A warp hears of what the others have told.
     pub fn acquire(&mut self, warp: u32) {
-        join(&mut self.clocks[warp as usize % WARPS], &self.fences);
+        self.hear(warp as usize % WARPS, &{ self.fences });
     }
 
     /// Lanes come to a barrier, and wait there or go on.
@@ -187,7 +198,7 @@ impl Order {
             if waiting.turn == self.barriers[n].turn {
                 self.let_go(n).into_iter().for_each(&mut *tell);
             }
-            join(&mut self.clocks[w], &self.barriers[n].closed);
+            self.hear(w, &{ self.barriers[n].closed });
             self.waiting[w][n].lanes &= !lanes;
             if self.waiting[w][n].lanes == 0 {
                 self.waits[w] &= !(1 << n);

@@ -164,6 +164,11 @@ impl Block {
     /// Whether lanes that do something together name each other.
     #[allow(clippy::indexing_slicing, reason = "lanes are below 32")]
     pub(super) fn look_at_members(&self, warp: u32, active: u32, inst: &Inst, members: &[u32; 32]) {
+        // Nearly always all give one mask, which names them all: lanes are looked at in pairs only where it is not so.
+        let first = members[active.trailing_zeros() as usize & 31];
+        if active & !first == 0 && lanes(active).all(|lane| members[lane] == first) {
+            return;
+        }
         for lane in lanes(active) {
             let mask = members[lane];
             let fault = || self.fault(inst.pos, warp, lane);

@@ -7,7 +7,7 @@ use super::lane::{lanes, warp, width};
 use super::vector_access;
 use crate::simt::plan::shape::Class;
 use crate::warp::Warp;
-use crate::warp::{Addresses, Site, at_once};
+use crate::warp::{Site, at_once};
 use cushim_ptx::alu;
 use cushim_ptx::exec::cluster::{self, RANK_SIZE};
 use cushim_ptx::exec::{Access, Cause, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
@@ -93,14 +93,10 @@ impl Warp {
     /// The addresses of an access; of lanes that do not take part, anything.
     pub(super) fn addresses(&self, site: &Site) -> [u64; 32] {
         let (first, second) = (self.scratch[0][0], self.scratch[0][1]);
-        match (&site.addresses, site.operands[0]) {
-            (Addresses::Lanes, Class::Wide) => self.scratch[0],
-            (Addresses::Lanes, class) => std::array::from_fn(|l| self.value(0, class, l)),
-            (Addresses::Steps { wide: true, steps }, _) => {
-                steps.map(|s| first.wrapping_add(s as u64))
-            }
-            (known, _) => std::array::from_fn(|l| known.of(first, second, l).unwrap_or_default()),
-        }
+        site.addresses.all(first, second, || match site.operands[0] {
+            Class::Wide => self.scratch[0],
+            class => std::array::from_fn(|l| self.value(0, class, l)),
+        })
     }
 
     /// Copies bytes out of memory; for the host's functions.

@@ -51,19 +51,31 @@ impl Site {
 }
 
 impl Addresses {
-    /// The address of a lane, of the two numbers.
-    pub(crate) fn of(&self, first: u64, second: u64, lane: usize) -> Option<u64> {
+    /// The addresses of all lanes, of the two numbers, or `lanes` where each has its own. One loop for each form, so that each
+    /// is vectors, and no form is copied: checks ask for every access.
+    #[inline(always)]
+    pub(crate) fn all(
+        &self,
+        first: u64,
+        second: u64,
+        lanes: impl FnOnce() -> [u64; 32],
+    ) -> [u64; 32] {
+        let narrow = |step: i64| (first as u32).wrapping_add(step as u32);
         match self {
-            Addresses::Lanes => None,
-            Addresses::Steps { wide: true, steps } => Some(first.wrapping_add(steps[lane] as u64)),
-            Addresses::Steps { steps, .. } => {
-                Some((first as u32).wrapping_add(steps[lane] as u32).into())
+            Addresses::Lanes => lanes(),
+            Addresses::Steps { wide: true, steps } => {
+                std::array::from_fn(|l| first.wrapping_add(steps[l] as u64))
             }
-            Addresses::Extended { steps, scale, signed } => {
-                let sum = (first as u32).wrapping_add(steps[lane] as u32);
-                let wide = if *signed { i64::from(sum as i32) } else { i64::from(sum) };
-                Some(second.wrapping_add(wide.wrapping_mul(*scale) as u64))
+            Addresses::Steps { wide: false, steps } => {
+                std::array::from_fn(|l| u64::from(narrow(steps[l])))
             }
+            Addresses::Extended { steps, scale, signed: false } => std::array::from_fn(|l| {
+                second.wrapping_add(u64::from(narrow(steps[l])).wrapping_mul(*scale as u64))
+            }),
+            Addresses::Extended { steps, scale, signed: true } => std::array::from_fn(|l| {
+                let wide = i64::from(narrow(steps[l]) as i32);
+                second.wrapping_add(wide.wrapping_mul(*scale) as u64)
+            }),
         }
     }
 }
