@@ -101,8 +101,10 @@ MORE_NS, MORE_TIMES, LESS_NS, LESS_TIMES = 100_000, 1.5, 2_000, 0.5
 
 def judge_events(lines, by_cupti, earlier=()):
     """(what was seen, [what is wrong]) of launches that event pairs timed, beside CUPTI's times of other runs
-    of the same program: no launch may have more than one time, no captured one any, and the shortest time of
-    each kernel has to be CUPTI's or somewhat more. `earlier`: the lines of earlier runs by event pairs."""
+    of the same program, a list of lines for each: no launch may have more than one time, no captured one any, and
+    the shortest time of each kernel has to be CUPTI's or somewhat more. A kernel whose shortest time differs from
+    run to run (on an H200 one of clusters took 52 to 625 us by CUPTI, alone on the GPU) may take what it took in any
+    of CUPTI's runs. `earlier`: the lines of earlier runs by event pairs."""
     notes = lines[-1].get("notes", [])
     told = sum(int(note.split(": ")[1].split()[0]) for note in notes if "launches have no GPU time" in note)
     if not any("two events around each launch" in note for note in notes):
@@ -132,15 +134,17 @@ def judge_events(lines, by_cupti, earlier=()):
     for line in earlier:
         if line["event"] == "gpu" and line["mangled"] in times:
             times[line["mangled"]].append(line["gpu_ns"])
-    for line in by_cupti:
-        if line["event"] == "gpu" and line["what"] == "kernel":
-            exact[line["mangled"]].append(line["gpu_ns"])
+    for run in by_cupti:
+        kernels = [line for line in run if line["event"] == "gpu" and line["what"] == "kernel"]
+        for name in {line["mangled"] for line in kernels}:
+            exact[name].append(min(line["gpu_ns"] for line in kernels if line["mangled"] == name))
     compared = []
     for name in sorted(set(times) & set(exact)):
-        pair, one = min(times[name]), min(exact[name])
-        compared.append(pair - one)
-        if not LESS_TIMES * one - LESS_NS <= pair <= MORE_TIMES * one + MORE_NS:
-            wrong.append("%s takes %d ns by events and %d ns by CUPTI" % (name, pair, one))
+        pair, least, most = min(times[name]), min(exact[name]), max(exact[name])
+        compared.append(pair - least)
+        if not LESS_TIMES * least - LESS_NS <= pair <= MORE_TIMES * most + MORE_NS:
+            by = "%d" % least if least == most else "%d to %d" % (least, most)
+            wrong.append("%s takes %d ns by events and %s ns by CUPTI" % (name, pair, by))
     captures = any("BeginCapture" in line.get("api", "") for line in lines)
     failed = any(line.get("status") not in (None, 0, 600) for line in lines)
     succeeded = sum(call["status"] == 0 for call in calls.values())
@@ -173,16 +177,16 @@ def check(cushim, program, path, cuda_home):
     except (OSError, ValueError, KeyError) as error:
         return [("--gpu-time", ["%s: %s" % (type(error).__name__, error)])]
     results = [("--gpu-time: %s%s" % (what or "nothing", where), wrong + runs.differences(alone, outcome))]
-    return results + events(cushim, path, alone, lines)
+    return results + events(cushim, path, alone, [lines])
 
 
 def again(cushim, path, cuda_home, turns=4):
     """[(what, [what is wrong])] of one program by event pairs, whose times were not CUPTI's where it ran beside others: the
-    shortest times of a few runs of each kind are compared, as those of a kernel whose pages move differ from run to run."""
+    times of a few runs of each kind are compared, as those of a kernel whose pages move differ from run to run."""
     alone = runs.run([path])
     by_cupti, by_events, results = [], [], []
     for turn in range(turns):
-        by_cupti += traced(cushim, [path], cuda_home)[1]
+        by_cupti.append(traced(cushim, [path], cuda_home)[1])
         results = events(cushim, path, alone, by_cupti, by_events)
         if not any(wrong for _, wrong in results):
             break
