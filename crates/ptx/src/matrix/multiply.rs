@@ -147,8 +147,8 @@ impl Matrices {
 
     /// Numbers, as tensor cores add their products.
     fn numbers(&self, what: &Multiply) -> Vec<u64> {
-        let (a, f) = factors(&self.a, what.a);
-        let (b, _) = factors(&self.b, what.b);
+        let (a, f) = factors(&self.a, what.a, what.family);
+        let (b, _) = factors(&self.b, what.b, what.family);
         // Where one is a single, the other becomes one.
         let single = what.c == Scalar::F32 || what.d == Scalar::F32;
         let sums = if single { Format::F32 } else { Format::F16 };
@@ -202,8 +202,11 @@ fn format(ty: Scalar) -> Format {
 }
 
 /// Elements as factors, and the format that they are of. Those of 8 bits are halves as well.
-fn factors(elements: &[u64], ty: Scalar) -> (Vec<Factor>, Format) {
+fn factors(elements: &[u64], ty: Scalar, family: Family) -> (Vec<Factor>, Format) {
     let f = if ty.bits() == 8 { Format::F16 } else { format(ty) };
+    if ty == Scalar::E4m3 && family == Family::Wgmma {
+        return (elements.iter().map(|v| Factor::of_e4m3(*v)).collect(), f);
+    }
     let bits = |v: u64| match ty {
         // The lower bits of the register are not looked at.
         Scalar::Tf32 => v >> 13,

@@ -54,6 +54,22 @@ impl Factor {
     }
 }
 
+impl Factor {
+    /// An `e4m3` where four warps multiply, as [`Factor::of`] has halves. Its subnormal numbers are not normalised, as they are
+    /// where a half is made of them: their exponent is that of the least normal number, to which the other terms are shifted.
+    pub(super) fn of_e4m3(bits: u64) -> Factor {
+        let (exponent, fraction) = ((bits >> 3 & 15) as i32, (bits & 7) as i32);
+        let mantissa = match exponent {
+            15 if fraction == 7 => return Factor { mantissa: 0, exponent: BEYOND },
+            0 if fraction == 0 => return Factor { mantissa: 0, exponent: NONE },
+            0 => fraction,
+            _ => fraction + 8,
+        } << (Format::F16.fraction - 3);
+        let mantissa = if bits >> 7 & 1 != 0 { -mantissa } else { mantissa };
+        Factor { mantissa, exponent: exponent.max(1) - 7 }
+    }
+}
+
 /// `c` plus the products, of factors with so many bits of fraction; `c` and the sum are of one format.
 pub(super) fn step(a: &[Factor], b: &[Factor], fraction: u32, c: u64, to: Format) -> u64 {
     sum(a, b, fraction, c, to, KEPT)
@@ -121,4 +137,36 @@ fn beyond(a: &[Factor], b: &[Factor], c: Factor, to: Format) -> u64 {
     }
     let sign = if first < 0 { to.sign() } else { 0 };
     sign | to.infinity()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The factors of an `e5m2` and of an `e4m3`.
+    fn both(a: u64, b: u64) -> (Factor, Factor) {
+        (Factor::of(a << 8, Format::F16), Factor::of_e4m3(b))
+    }
+
+    #[test]
+    fn subnormal_e4m3_shift_terms_as_the_least_normal_ones() {
+        // 1 times 2^-7, which is subnormal, plus 2^-20, the last bit that is kept below a leading 2^-7, and is not below 2^-6.
+        let (one, least) = both(0x3c, 0x04);
+        let (small, other) = both(0x04, 0x08);
+        assert_eq!((least.mantissa, least.exponent), (512, -6));
+        let sum = |of: Factor| {
+            f32::from_bits(short_step(&[one, small], &[of, other], 10, 0, Format::F32) as u32)
+        };
+        let normalised = Factor { mantissa: 1024, exponent: -7 };
+        assert_eq!(sum(normalised), 2f32.powi(-7) + 2f32.powi(-20));
+        assert_eq!(sum(least), 2f32.powi(-7));
+    }
+
+    #[test]
+    fn normal_e4m3_are_halves() {
+        for bits in (0..256u64).filter(|bits| bits >> 3 & 15 != 0) {
+            let half = crate::alu::widen(crate::types::Scalar::E4m3x2, bits as u8);
+            assert_eq!(Factor::of_e4m3(bits), Factor::of(half, Format::F16), "{bits:#x}");
+        }
+    }
 }
