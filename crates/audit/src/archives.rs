@@ -2,6 +2,7 @@
 //!
 //! Owns: where they are looked for: what the user names, the wheels beside the library, toolkits. Must not know: what is in them.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use cushim_patch::archive::MAGIC;
@@ -25,9 +26,28 @@ pub fn archives(path: &Path) -> impl Iterator<Item = Mapping> {
     places(path).into_iter().filter_map(move |place| Mapping::open(&place).filter(is_archive))
 }
 
+/// The files that CUSHIM_CUDART_STATIC names, and in the folders that it names those of this name, in their order: `NAME` itself
+/// and in each folder below.
+fn named(value: &OsStr) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for place in std::env::split_paths(value) {
+        if !place.is_dir() {
+            found.push(place);
+            continue;
+        }
+        let below = std::fs::read_dir(&place).into_iter().flatten().flatten();
+        let mut below: Vec<_> = below.map(|entry| entry.path().join(NAME)).collect();
+        // The newest version first, as folders are named by it.
+        below.sort_by(|a, b| b.cmp(a));
+        found.push(place.join(NAME));
+        found.extend(below);
+    }
+    found
+}
+
 fn places(path: &Path) -> Vec<PathBuf> {
     let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
-    let named = variable("CUSHIM_CUDART_STATIC").map(PathBuf::from);
+    let named = variable("CUSHIM_CUDART_STATIC").map(|value| named(&value)).unwrap_or_default();
     let wheels = path.ancestors().skip(1).take(UP).flat_map(|folder| {
         WHEELS.iter().map(|wheel| folder.join(wheel).join(NAME)).collect::<Vec<_>>()
     });

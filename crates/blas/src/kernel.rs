@@ -9,6 +9,7 @@
 use std::fmt::Write as _;
 use std::mem::offset_of;
 
+use crate::element::{load, parts, store, zero};
 use crate::kind::{Kind, Part};
 
 /// What tells one kernel from another.
@@ -92,7 +93,7 @@ impl Form {
 
     /// Real and imaginary parts of what is computed.
     fn parts(&self) -> &'static [&'static str] {
-        if self.factor.complex { &["r", "i"] } else { &["r"] }
+        parts(self.factor.complex)
     }
 
     /// The type of registers that are computed with.
@@ -101,11 +102,7 @@ impl Form {
     }
 
     fn zero(&self) -> &'static str {
-        match self.work {
-            Part::F64 => "0d0000000000000000",
-            Part::S32 => "0",
-            _ => "0f00000000",
-        }
+        zero(self.work)
     }
 
     /// `to = x * y + z`.
@@ -269,33 +266,7 @@ impl Form {
 
     /// Reads an element, converted: `%NAMEr`, and `%NAMEi` where the form is complex.
     fn load(&self, text: &mut String, kind: Kind, space: &str, base: &str, at: usize, name: &str) {
-        for (number, part) in self.parts().iter().enumerate() {
-            let to = format!("%{name}{part}");
-            if number == 1 && !kind.complex {
-                let _ = writeln!(text, "mov.{} {to}, {};", self.ty(), self.zero());
-                continue;
-            }
-            let at = at + number * kind.part.size() as usize;
-            let from = format!("[{base}+{at}]");
-            let _ = match (kind.part, self.work) {
-                (part, work) if part == work => {
-                    writeln!(text, "ld.{space}.{} {to}, {from};", part.word())
-                }
-                (Part::F16, _) => {
-                    write!(text, "ld.{space}.b16 %h, {from};\ncvt.f32.f16 {to}, %h;\n")
-                }
-                (Part::Bf16, _) => write!(
-                    text,
-                    "ld.{space}.b16 %h, {from};\ncvt.u32.u16 %t, %h;\nshl.b32 %t, %t, 16;\nmov.b32 {to}, %t;\n"
-                ),
-                (Part::S8, Part::S32) => writeln!(text, "ld.{space}.s8 {to}, {from};"),
-                (Part::S8, _) => {
-                    write!(text, "ld.{space}.s8 %s, {from};\ncvt.rn.f32.s32 {to}, %s;\n")
-                }
-                // `product::compute` makes no such form.
-                (part, _) => writeln!(text, "ld.{space}.{} {to}, {from};", part.word()),
-            };
-        }
+        load(text, (self.factor.complex, self.work), kind, &format!("{space} {base} {at}"), name);
     }
 
     /// The sums, `%allCOLUMN`.
@@ -393,18 +364,7 @@ impl Form {
 
     /// Writes `%w` to `%d`, rounded to the result's type.
     fn store(&self, text: &mut String) {
-        for (number, part) in self.parts().iter().enumerate() {
-            let at = number * self.result.part.size() as usize;
-            let _ = match self.result.part {
-                Part::F16 => {
-                    write!(text, "cvt.rn.f16.f32 %h, %w{part};\nst.global.b16 [%d+{at}], %h;\n")
-                }
-                Part::Bf16 => {
-                    write!(text, "cvt.rn.bf16.f32 %h, %w{part};\nst.global.b16 [%d+{at}], %h;\n")
-                }
-                other => writeln!(text, "st.global.{} [%d+{at}], %w{part};", other.word()),
-            };
-        }
+        store(text, (self.factor.complex, self.work), self.result, "%d", "w");
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Owns: rows and their order. Must not know: where the functions are, what they do.
 
-// nvrtc.h, nvJitLink.h, cublas_api.h, cufft.h and cufftXt.h of CUDA 11.2 to 13. A function of nvJitLink is exported by its name and as `__NAME_12_4` for
+// nvrtc.h, nvJitLink.h, cublas_api.h, cublasLt.h, cufft.h and cufftXt.h of CUDA 11.2 to 13. A function of nvJitLink is exported by its name and as `__NAME_12_4` for
 // each release.
 /// Hands all rows to a macro: the number's name, the function's, and ours.
 macro_rules! all {
@@ -244,6 +244,16 @@ macro_rules! all {
             BLAS_SET_WORKSPACE "cublasSetWorkspace_v2" blas::set_workspace,
             GET_STREAM "cublasGetStream_v2" blas::get_stream,
             GET_POINTER_MODE "cublasGetPointerMode_v2" blas::get_pointer_mode,
+            LT_CREATE "cublasLtCreate" lt::create,
+            LT_DESTROY "cublasLtDestroy" lt::destroy,
+            LT_DESC_GET "cublasLtMatmulDescGetAttribute" lt::desc_get,
+            LT_LAYOUT_GET "cublasLtMatrixLayoutGetAttribute" lt::layout_get,
+            LT_MATMUL "cublasLtMatmul" lt::run,
+            LT_HEURISTIC "cublasLtMatmulAlgoGetHeuristic" lt::heuristic,
+            LT_CHECK "cublasLtMatmulAlgoCheck" lt::check,
+            LT_IDS "cublasLtMatmulAlgoGetIds" lt::ids,
+            LT_INIT "cublasLtMatmulAlgoInit" lt::algorithm_init,
+            LT_CAPABILITY "cublasLtMatmulAlgoCapGetAttribute" lt::capability,
             FFT_PLAN_1D "cufftPlan1d" fft::plan_1d,
             FFT_MAKE_1D "cufftMakePlan1d" fft::make_1d,
             FFT_GET_SIZE_1D "cufftGetSize1d" fft::get_size_1d,
