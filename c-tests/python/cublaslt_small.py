@@ -130,7 +130,7 @@ def product(name, factor, result, compute, scale, operations=(0, 0), orders=(0, 
     is_right = kept
     if relu and epilogue & 128:
         flags = numpy.unpackbits(bits.get(), axis=2, bitorder="little")[:, :, :m].transpose(0, 2, 1)
-        is_right &= bool(((flags == (wanted > 0)) | (numpy.abs(wanted) < near)).all())
+        is_right &= bool(((flags == (wanted >= 0)) | (numpy.abs(wanted) < near)).all())
     if is_gelu and epilogue & 128:
         is_right &= bool((numpy.abs(aux.get()[0][:, :m] - wanted) <= near).all())
     if epilogue in (256, 512):

@@ -154,7 +154,7 @@ static void compare(const char *name, int factor, int result, int compute, int e
                 for (int p = 0; p < K; p++)
                     sum += at(a[z], i, p, turned_a, 0) * at(b[z], p, j, turned_b, by_rows);
                 sum = of_row * sum + of_c_row * at(c[z], i, j, 0, 0) + (epilogue & BIAS ? bias[i] : 0);
-                int flag = sum > 0, is_flag = !bits || (flags[z][j][i / 8] >> i % 8 & 1) == flag;
+                int flag = sum >= 0, is_flag = !bits || (flags[z][j][i / 8] >> i % 8 & 1) == flag;
                 if (epilogue & RELU && sum < 0)
                     sum = 0;
                 if (result == BYTE)
@@ -196,7 +196,7 @@ static void answers(void)
     float one = 1;
     uint64_t x = device(a[0], ALL, SINGLE);
     descriptor what = product(68, SINGLE), square = matrix(SINGLE, 8, 8, 8, 0), tall = matrix(SINGLE, 9, 8, 9, 0), preference;
-    descriptor short_columns = matrix(SINGLE, 8, 8, 7, 0), halves = matrix(2, 8, 8, 8, 0), batch = matrix(SINGLE, 8, 8, 8, 0);
+    descriptor one_column = matrix(SINGLE, 8, 8, 0, 0), short_columns = matrix(SINGLE, 8, 8, 7, 0), halves = matrix(2, 8, 8, 8, 0), batch = matrix(SINGLE, 8, 8, 8, 0);
     int32_t three = 3;
     LT("MatrixLayoutSetAttribute", batch, 5, &three, (size_t)4);
     LT("MatmulPreferenceCreate", &preference);
@@ -207,6 +207,8 @@ static void answers(void)
            LT("Matmul", NULL, what, &one, x, square, x, square, &one, x, square, x, square, NULL, NULL, (size_t)0, NULL),
            RUN(NULL, square, square, square, square, x), RUN(what, NULL, square, square, square, x),
            RUN(what, square, square, square, square, (uint64_t)0));
+    printf("one column for all: %d, as a result: %d\n", RUN(what, square, square, one_column, square, x),
+           RUN(what, square, square, square, one_column, x));
     printf("sizes: %d; leading: %d; types: %d; batches: %d; no alpha: %d\n", RUN(what, tall, square, square, square, x),
            RUN(what, short_columns, square, square, square, x), RUN(what, halves, square, square, square, x),
            RUN(what, batch, square, square, square, x),

@@ -17,7 +17,7 @@ use crate::kind::{Kind, Part};
 pub enum Function {
     /// Nothing.
     None,
-    /// What is not positive becomes 0; which elements were positive is stored as bits where that is wanted.
+    /// What is negative becomes 0; which elements were not is stored as bits where that is wanted.
     Relu {
         /// It is.
         bits: bool,
@@ -302,7 +302,7 @@ impl Form {
             Function::None => {}
             Function::Relu { bits } => {
                 if bits {
-                    let _ = writeln!(text, "setp.gt.{ty} %bit, %wr, {zero};");
+                    let _ = writeln!(text, "setp.ge.{ty} %bit, %wr, {zero};");
                 }
                 let _ = writeln!(text, "max.{ty} %wr, %wr, {zero};");
             }

@@ -27,6 +27,8 @@ pub struct Form {
     pub columns: u32,
     /// Elements of one half of the result alone are stored.
     pub half: bool,
+    /// Beta is real, where alpha is complex.
+    pub real_beta: bool,
 }
 
 /// The kernel's parameter. Strides are bytes; where `arrays` is not 0, the matrices are arrays of pointers by the number
@@ -64,7 +66,7 @@ pub struct Parameter {
     pub row_tiles: u32,
     /// The number in the batch of the grid's first plane.
     pub first: u32,
-    /// Of a half: 1 below the diagonal, 2 above it. 4 beside that: the diagonal is real.
+    /// Of a half: 1 below the diagonal, 2 above it. 4 beside that: the diagonal is real; 8: alpha is conjugate.
     pub half: u32,
 }
 
@@ -87,8 +89,17 @@ impl Form {
     pub fn name(&self) -> String {
         let [factor, result] = [self.factor, self.result].map(Kind::word);
         let (scale, work) = (self.scale.word(), self.work.word());
-        let what = if self.half { "syrk" } else { "gemm" };
+        let what = match (self.half, self.real_beta) {
+            (false, _) => "gemm",
+            (true, false) => "syrk",
+            (true, true) => "herk",
+        };
         format!("cushim_{what}_{factor}_{result}_{scale}_{work}_{}", self.columns)
+    }
+
+    /// The type of beta.
+    pub fn beta(&self) -> Kind {
+        Kind { complex: self.scale.complex && !self.real_beta, ..self.scale }
     }
 
     /// Real and imaginary parts of what is computed.
@@ -233,9 +244,10 @@ impl Form {
             let up = name.to_uppercase();
             let _ =
                 write!(text, "ld.param.u64 %x, [p+{at}];\nsetp.eq.u64 %p, %x, 0;\n@%p bra {up};\n");
-            self.load(text, self.scale, "global", "%x", 0, name);
+            let kind = if name == "beta" { self.beta() } else { self.scale };
+            self.load(text, kind, "global", "%x", 0, name);
             let _ = write!(text, "bra {up}READ;\n{up}:\n");
-            self.load(text, self.scale, "param", "p", value, name);
+            self.load(text, kind, "param", "p", value, name);
             let _ = writeln!(text, "{up}READ:");
         }
         let (ty, zero) = (self.ty(), self.zero());
@@ -260,6 +272,12 @@ impl Form {
             let _ = writeln!(text, "ld.param.u32 %t, [p+{}];", offset_of!(Parameter, half));
             for (bit, name) in [(1, "lower"), (2, "upper"), (4, "real")] {
                 let _ = write!(text, "and.b32 %u, %t, {bit};\nsetp.ne.u32 %{name}, %u, 0;\n");
+            }
+            if self.scale.complex {
+                let _ = write!(
+                    text,
+                    "and.b32 %u, %t, 8;\nsetp.ne.u32 %z, %u, 0;\n@%z neg.{ty} %alphai, %alphai;\n"
+                );
             }
         }
     }
@@ -384,7 +402,10 @@ mod tests {
                     [(1, false), (4, false), (8, false), (1, true), (4, true), (8, true)]
                 {
                     let (work, scale) = (found.work, found.scale);
-                    forms.push(Form { factor, result, scale, work, columns, half });
+                    for real_beta in [false, half && factor.complex] {
+                        let form = Form { factor, result, scale, work, columns, half, real_beta };
+                        forms.extend((!forms.contains(&form)).then_some(form));
+                    }
                 }
             }
         }

@@ -55,7 +55,7 @@ pub unsafe fn enqueue(product: &Product, stream: usize) -> i32 {
     // SAFETY: the caller's, of the scale's type.
     unsafe {
         scalar(alpha, form.scale, of_alpha, &mut parameter.alpha_at, &mut parameter.alpha);
-        scalar(beta, form.scale, of_beta, &mut parameter.beta_at, &mut parameter.beta);
+        scalar(beta, form.beta(), of_beta, &mut parameter.beta_at, &mut parameter.beta);
     }
     if !context() {
         return status::NOT_INITIALIZED;

@@ -147,10 +147,12 @@ impl View {
 }
 
 impl Layout {
-    fn is_right(&self) -> bool {
+    /// Whether columns (rows) do not overlap. What is only read may be one column for all.
+    fn is_right(&self, is_read: bool) -> bool {
         let [rows, columns] = self.sizes;
         let least = if self.by_rows { columns } else { rows };
-        rows >= 0 && columns >= 0 && self.count >= 0 && self.leading >= least.max(1)
+        let enough = self.leading >= least.max(1) || (is_read && self.leading == 0);
+        rows >= 0 && columns >= 0 && self.count >= 0 && enough
     }
 
     fn operand(&self, at: u64) -> Operand {
@@ -191,7 +193,10 @@ impl Matmul {
         };
         let fits = seen(a, op_a) == [m, k] && seen(b, op_b) == [k, n] && c.sizes == d.sizes;
         let counted = self.layouts.iter().all(|layout| layout.count == d.count);
-        if !fits || !counted || !self.layouts.iter().all(Layout::is_right) {
+        if !fits
+            || !counted
+            || !([a, b, c].iter().all(|read| read.is_right(true)) && d.is_right(false))
+        {
             return Err(status::INVALID_VALUE);
         }
         let known = types(a.kind, d.kind, self.scale, self.compute);

@@ -72,6 +72,10 @@ pub struct Half {
     pub is_upper: bool,
     /// Imaginary parts on the diagonal are zero.
     pub is_hermitian: bool,
+    /// Beta is real, where alpha is complex.
+    pub real_beta: bool,
+    /// Alpha is conjugate.
+    pub conjugate_alpha: bool,
 }
 
 /// How elements are multiplied under a `cublasComputeType_t`; none where cuBLAS has no such product, or this does not.
@@ -197,6 +201,8 @@ impl Product {
         let turned = if is_hermitian { 2 } else { 1 };
         let scale =
             if is_hermitian { Kind { complex: false, ..compute.scale } } else { compute.scale };
+        let half =
+            Half { is_upper: fill == 1, is_hermitian, real_beta: false, conjugate_alpha: false };
         let product = Product {
             factor: kind,
             result: kind,
@@ -208,9 +214,38 @@ impl Product {
             on_device: [false; 2],
             count: 1,
             arrays: false,
-            half: Some(Half { is_upper: fill == 1, is_hermitian }),
+            half: Some(half),
         };
         product.check().map(|()| product)
+    }
+
+    /// Two matrices instead of one, `c = alpha * op(a) * op(b)^T + beta * c` or the same with `^H`, of which one half is stored; then beta
+    /// is real. With `twice`, a second product that adds what is turned: `c = alpha * op(b) * op(a)^T + c`, with alpha conjugate for `^H`.
+    ///
+    /// # Errors
+    /// `CUBLAS_STATUS_INVALID_VALUE` for arguments that the documentation of syr2k(), her2k(), syrkx() and herkx() calls wrong.
+    pub fn of_two(
+        (kind, compute): (Kind, Compute),
+        (is_hermitian, twice): (bool, bool),
+        (fill, operation): (i32, i32),
+        sizes: [i64; 2],
+        [a, b, c]: [Operand; 3],
+        scalars: [*const c_void; 2],
+    ) -> Result<(Product, Option<Product>), i32> {
+        let types = (kind, compute);
+        let one_matrix =
+            Product::of_square(types, is_hermitian, fill, operation, sizes, [a, c], scalars)?;
+        let half =
+            one_matrix.half.map(|half| Half { real_beta: is_hermitian && kind.complex, ..half });
+        let first = Product { compute, operands: [a, b, c], half, ..one_matrix };
+        first.check()?;
+        let second = twice.then(|| {
+            let [alpha, _] = scalars;
+            let half = half.map(|half| Half { conjugate_alpha: is_hermitian, ..half });
+            let scalars = [alpha, one(compute.scale)];
+            Product { operands: [b, a, c], half, scalars, ..first }
+        });
+        Ok((first, second))
     }
 
     /// The product of two vectors that is added to a matrix, `a = alpha * x * y^T + a`, or `y^H` where that is conjugate.
@@ -308,10 +343,11 @@ impl Product {
         let tiles = u32::try_from(tiles).ok().filter(|tiles| *tiles <= i32::MAX as u32)?;
         let Compute { work, scale } = self.compute;
         let (factor, result, half) = (self.factor, self.result, self.half.is_some());
-        let form = Form { factor, result, scale, work, columns, half };
+        let real_beta = self.half.is_some_and(|half| half.real_beta);
+        let form = Form { factor, result, scale, work, columns, half, real_beta };
         let half = |half: Half| {
             let side = if half.is_upper == is_turned { 1 } else { 2 };
-            side | u32::from(half.is_hermitian) << 2
+            side | u32::from(half.is_hermitian) << 2 | u32::from(half.conjugate_alpha) << 3
         };
         let parameter = Parameter {
             a,

@@ -107,7 +107,7 @@ fn products_of_cublas_are_kernels_of_ours() {
                  rows too short: 7\n\
                  no handle: 1\n\
                  other types: 15\n\
-                 made: 0 0; dot 0 1; amin 0 4; nrm2 0 1; syrk 0 9; geam 0 -3 0 -3 0; trsv 0 -0.75 2.25; destroyed: 0 1\n";
+                 made: 0 0; dot 0 1; amin 0 4; nrm2 0 1; syrk 0 9; geam 0 -3 0 -3 0; turned 0 2 6 4 8; syr2k 0 18 26 4 40; trsv 0 -0.75 2.25; destroyed: 0 1\n";
     assert_eq!(out, right);
     assert!(said.contains("cublasGemmEx of libcublas"), "{said}");
     assert!(said.contains("libcublas finds no driver"), "{said}");
@@ -145,6 +145,7 @@ fn products_of_cublaslt_are_kernels_of_ours() {
     ];
     let right: String = products.iter().map(|name| format!("{name}: 0, 814 of 814\n")).collect();
     let answers = "right: 0; no handle: 1; no descriptor: 7; no layout: 7; no matrix: 7\n\
+                   one column for all: 0, as a result: 7\n\
                    sizes: 7; leading: 7; types: 15; batches: 7; no alpha: 7\n\
                    bits nowhere: 7; no bias: 7; compute: 15; a half: 15\n\
                    heuristic: 0, some, state 0\ncheck: 0, 0\nwith it: 0\n\
