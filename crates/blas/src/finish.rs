@@ -33,6 +33,17 @@ pub enum Function {
     GeluGradient,
 }
 
+/// Where scalars are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In the program's memory, or there is none: 0.
+    Host,
+    /// In device memory.
+    Device,
+    /// One for each row, in device memory; and elements from a batch's to the next.
+    Vector(i64),
+}
+
 /// What tells one kernel from another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Form {

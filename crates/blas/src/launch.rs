@@ -9,9 +9,8 @@ use cushim_kernels::driver;
 pub use cushim_kernels::context;
 
 use crate::elements::{self, Elements};
-use crate::finish;
+use crate::finish::{self, Place};
 use crate::kind::Kind;
-use crate::matmul::Place;
 use crate::product::Product;
 use crate::reduce::{self, Reduction};
 use crate::status;

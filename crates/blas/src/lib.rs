@@ -22,6 +22,7 @@ pub mod launch;
 pub mod matmul;
 pub mod product;
 pub mod reduce;
+mod square;
 pub mod sums;
 pub mod triangle;
 

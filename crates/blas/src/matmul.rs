@@ -8,7 +8,7 @@
 
 use std::ffi::c_void;
 
-use crate::finish::{self, Function};
+use crate::finish::{self, Function, Place};
 use crate::kernel::Matrix;
 use crate::kind::{Kind, Part};
 use crate::launch;
@@ -31,17 +31,6 @@ pub struct Layout {
     pub count: i64,
     /// From one to the next, in elements.
     pub stride: i64,
-}
-
-/// Where scalars are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// In the program's memory, or there is none: 0.
-    Host,
-    /// In device memory.
-    Device,
-    /// One for each row, in device memory; and elements from a batch's to the next.
-    Vector(i64),
 }
 
 /// What becomes of the sums, beside alpha and beta.
@@ -193,10 +182,8 @@ impl Matmul {
         };
         let fits = seen(a, op_a) == [m, k] && seen(b, op_b) == [k, n] && c.sizes == d.sizes;
         let counted = self.layouts.iter().all(|layout| layout.count == d.count);
-        if !fits
-            || !counted
-            || !([a, b, c].iter().all(|read| read.is_right(true)) && d.is_right(false))
-        {
+        let right = [a, b, c].iter().all(|read| read.is_right(true)) && d.is_right(false);
+        if !(fits && counted && right) {
             return Err(status::INVALID_VALUE);
         }
         let known = types(a.kind, d.kind, self.scale, self.compute);

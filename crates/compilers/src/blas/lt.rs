@@ -8,10 +8,10 @@
 
 use std::ffi::c_void;
 
-use cushim_blas::finish::Function;
+use cushim_blas::finish::{Function, Place};
 use cushim_blas::kind::Kind;
 use cushim_blas::launch::context;
-use cushim_blas::matmul::{Arguments, Epilogue, Layout, Matmul, Place};
+use cushim_blas::matmul::{Arguments, Epilogue, Layout, Matmul};
 use cushim_blas::status;
 
 use super::shared::{At, Scalar, say};

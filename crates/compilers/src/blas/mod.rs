@@ -5,7 +5,7 @@
 //!
 //! - [`handle`]: handles, and what is set in them;
 //! - [`products`]: products of matrices;
-//! - [`lt`]: cuBLASLt;
+//! - [`lt`](mod@lt): cuBLASLt;
 //! - [`matrices`]: what else is done with a matrix;
 //! - [`vectors`]: vectors alone;
 //! - [`shared`]: what all of these need.
