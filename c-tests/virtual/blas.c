@@ -36,3 +36,4 @@ int cublasCscal_v2() { return 14; }
 int cublasDgeam_64() { return 14; }
 int cublasDtrsv_v2() { return 14; }
 int cublasSsyrk_v2() { return 13; }
+int cublasDsyr2k_v2() { return 13; }

@@ -229,6 +229,15 @@ static void made(void *stream)
     status = of(library, "cublasDgeam_64")(handle, 1, 0, 2L, 2L, &alpha, a, 2L, &beta, a + 32, 2L, d, 2L);
     get(&same, turned, d, sizeof turned);
     printf("; geam %d %g %g %g %g", status, turned[0], turned[1], turned[2], turned[3]);
+    /* A scalar that is null is zero, as cuSOLVER has it. */
+    status = of(library, "cublasDgeam_64")(handle, 1, 1, 2L, 2L, &alpha, a, 2L, NULL, a, 2L, d, 2L);
+    get(&same, turned, d, sizeof turned);
+    printf("; turned %d %g %g %g %g", status, turned[0], turned[1], turned[2], turned[3]);
+    /* Row times row turned, twice; the upper half is kept. */
+    status = of(library, "cublasDsyr2k_v2")(handle, 0, 0, 2, 1, &alpha, a, 2, a + 32, 2, &beta, d, 2);
+    get(&same, turned, d, sizeof turned);
+    printf("; syr2k %d %g %g %g %g", status, turned[0], turned[1], turned[2], turned[3]);
+    status = of(library, "cublasDgeam_64")(handle, 1, 0, 2L, 2L, &alpha, a, 2L, &beta, a + 32, 2L, d, 2L);
     status = of(library, "cublasDtrsv_v2")(handle, 1, 0, 0, 2, a, 2, d, -1);
     get(&same, turned, d, sizeof turned);
     printf("; trsv %d %g %g", status, turned[0], turned[1]);

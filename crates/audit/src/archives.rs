@@ -2,6 +2,7 @@
 //!
 //! Owns: where they are looked for: what the user names, the wheels beside the library, toolkits. Must not know: what is in them.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use cushim_patch::archive::MAGIC;
@@ -25,12 +26,34 @@ pub fn archives(path: &Path) -> impl Iterator<Item = Mapping> {
     places(path).into_iter().filter_map(move |place| Mapping::open(&place).filter(is_archive))
 }
 
+/// The files that CUSHIM_CUDART_STATIC names; and in the folders that it names, and in each folder of these, where wheels have it:
+/// `pip install --no-deps --target FOLDER/13.0.96 nvidia-cuda-runtime==13.0.96`.
+fn named(value: &OsStr) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for place in std::env::split_paths(value) {
+        if !place.is_dir() {
+            found.push(place);
+            continue;
+        }
+        let below = std::fs::read_dir(&place).into_iter().flatten().flatten();
+        let mut folders: Vec<_> = below.map(|entry| entry.path()).collect();
+        // Later versions first, as folders are named by them.
+        folders.sort_by(|a, b| b.cmp(a));
+        folders.insert(0, place);
+        found.extend(folders.iter().flat_map(|folder| in_wheels(folder)));
+    }
+    found
+}
+
+/// Where NVIDIA's wheels have it below a folder.
+fn in_wheels(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    WHEELS.iter().map(move |wheel| folder.join(wheel).join(NAME))
+}
+
 fn places(path: &Path) -> Vec<PathBuf> {
     let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
-    let named = variable("CUSHIM_CUDART_STATIC").map(PathBuf::from);
-    let wheels = path.ancestors().skip(1).take(UP).flat_map(|folder| {
-        WHEELS.iter().map(|wheel| folder.join(wheel).join(NAME)).collect::<Vec<_>>()
-    });
+    let named = variable("CUSHIM_CUDART_STATIC").map(|value| named(&value)).unwrap_or_default();
+    let wheels = path.ancestors().skip(1).take(UP).flat_map(in_wheels);
     let toolkits = [variable("CUDA_HOME"), variable("CUDA_PATH"), Some("/usr/local/cuda".into())];
     let toolkits = toolkits.into_iter().flatten().flat_map(|toolkit| {
         TOOLKIT.iter().map(|folder| Path::new(&toolkit).join(folder).join(NAME)).collect::<Vec<_>>()

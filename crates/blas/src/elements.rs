@@ -110,7 +110,8 @@ impl Elements {
         })
     }
 
-    /// The sum of two matrices, either turned by its `cublasOperation_t`.
+    /// The sum of two matrices, either turned by its `cublasOperation_t`. One of the scalars may be null, which is zero: cuSOLVER turns
+    /// matrices so.
     ///
     /// # Errors
     /// `CUBLAS_STATUS_INVALID_VALUE`, as documented.
@@ -130,7 +131,7 @@ impl Elements {
             || a.leading < rows(op_a).max(1)
             || b.leading < rows(op_b).max(1)
             || d.leading < m.max(1)
-            || scalars.iter().any(|scalar| scalar.is_null());
+            || scalars.iter().all(|scalar| scalar.is_null());
         if wrong {
             return Err(status::INVALID_VALUE);
         }
@@ -394,6 +395,10 @@ mod tests {
         {
             assert_eq!(sum(operations, sizes).unwrap_err(), status::INVALID_VALUE);
         }
+        let null = std::ptr::null();
+        let with = |scalars| Elements::of_sum(S, [0, 0], [1, 1], operands, scalars, false);
+        assert!(with([one, null]).is_ok() && with([null, one]).is_ok());
+        assert_eq!(with([null, null]).unwrap_err(), status::INVALID_VALUE);
         let diagonal = |side| {
             Elements::of_diagonal(
                 S,

@@ -9,6 +9,7 @@
 use std::fmt::Write as _;
 use std::mem::offset_of;
 
+use crate::element::{load, parts, store, zero};
 use crate::kind::{Kind, Part};
 
 /// What tells one kernel from another.
@@ -26,6 +27,8 @@ pub struct Form {
     pub columns: u32,
     /// Elements of one half of the result alone are stored.
     pub half: bool,
+    /// Beta is real, where alpha is complex.
+    pub real_beta: bool,
 }
 
 /// The kernel's parameter. Strides are bytes; where `arrays` is not 0, the matrices are arrays of pointers by the number
@@ -63,7 +66,7 @@ pub struct Parameter {
     pub row_tiles: u32,
     /// The number in the batch of the grid's first plane.
     pub first: u32,
-    /// Of a half: 1 below the diagonal, 2 above it. 4 beside that: the diagonal is real.
+    /// Of a half: 1 below the diagonal, 2 above it. 4 beside that: the diagonal is real; 8: alpha is conjugate.
     pub half: u32,
 }
 
@@ -86,13 +89,22 @@ impl Form {
     pub fn name(&self) -> String {
         let [factor, result] = [self.factor, self.result].map(Kind::word);
         let (scale, work) = (self.scale.word(), self.work.word());
-        let what = if self.half { "syrk" } else { "gemm" };
+        let what = match (self.half, self.real_beta) {
+            (false, _) => "gemm",
+            (true, false) => "syrk",
+            (true, true) => "herk",
+        };
         format!("cushim_{what}_{factor}_{result}_{scale}_{work}_{}", self.columns)
+    }
+
+    /// The type of beta.
+    pub fn beta(&self) -> Kind {
+        Kind { complex: self.scale.complex && !self.real_beta, ..self.scale }
     }
 
     /// Real and imaginary parts of what is computed.
     fn parts(&self) -> &'static [&'static str] {
-        if self.factor.complex { &["r", "i"] } else { &["r"] }
+        parts(self.factor.complex)
     }
 
     /// The type of registers that are computed with.
@@ -101,11 +113,7 @@ impl Form {
     }
 
     fn zero(&self) -> &'static str {
-        match self.work {
-            Part::F64 => "0d0000000000000000",
-            Part::S32 => "0",
-            _ => "0f00000000",
-        }
+        zero(self.work)
     }
 
     /// `to = x * y + z`.
@@ -236,9 +244,10 @@ impl Form {
             let up = name.to_uppercase();
             let _ =
                 write!(text, "ld.param.u64 %x, [p+{at}];\nsetp.eq.u64 %p, %x, 0;\n@%p bra {up};\n");
-            self.load(text, self.scale, "global", "%x", 0, name);
+            let kind = if name == "beta" { self.beta() } else { self.scale };
+            self.load(text, kind, "global", "%x", 0, name);
             let _ = write!(text, "bra {up}READ;\n{up}:\n");
-            self.load(text, self.scale, "param", "p", value, name);
+            self.load(text, kind, "param", "p", value, name);
             let _ = writeln!(text, "{up}READ:");
         }
         let (ty, zero) = (self.ty(), self.zero());
@@ -264,38 +273,18 @@ impl Form {
             for (bit, name) in [(1, "lower"), (2, "upper"), (4, "real")] {
                 let _ = write!(text, "and.b32 %u, %t, {bit};\nsetp.ne.u32 %{name}, %u, 0;\n");
             }
+            if self.scale.complex {
+                let _ = write!(
+                    text,
+                    "and.b32 %u, %t, 8;\nsetp.ne.u32 %z, %u, 0;\n@%z neg.{ty} %alphai, %alphai;\n"
+                );
+            }
         }
     }
 
     /// Reads an element, converted: `%NAMEr`, and `%NAMEi` where the form is complex.
     fn load(&self, text: &mut String, kind: Kind, space: &str, base: &str, at: usize, name: &str) {
-        for (number, part) in self.parts().iter().enumerate() {
-            let to = format!("%{name}{part}");
-            if number == 1 && !kind.complex {
-                let _ = writeln!(text, "mov.{} {to}, {};", self.ty(), self.zero());
-                continue;
-            }
-            let at = at + number * kind.part.size() as usize;
-            let from = format!("[{base}+{at}]");
-            let _ = match (kind.part, self.work) {
-                (part, work) if part == work => {
-                    writeln!(text, "ld.{space}.{} {to}, {from};", part.word())
-                }
-                (Part::F16, _) => {
-                    write!(text, "ld.{space}.b16 %h, {from};\ncvt.f32.f16 {to}, %h;\n")
-                }
-                (Part::Bf16, _) => write!(
-                    text,
-                    "ld.{space}.b16 %h, {from};\ncvt.u32.u16 %t, %h;\nshl.b32 %t, %t, 16;\nmov.b32 {to}, %t;\n"
-                ),
-                (Part::S8, Part::S32) => writeln!(text, "ld.{space}.s8 {to}, {from};"),
-                (Part::S8, _) => {
-                    write!(text, "ld.{space}.s8 %s, {from};\ncvt.rn.f32.s32 {to}, %s;\n")
-                }
-                // `product::compute` makes no such form.
-                (part, _) => writeln!(text, "ld.{space}.{} {to}, {from};", part.word()),
-            };
-        }
+        load(text, (self.factor.complex, self.work), kind, &format!("{space} {base} {at}"), name);
     }
 
     /// The sums, `%allCOLUMN`.
@@ -393,18 +382,7 @@ impl Form {
 
     /// Writes `%w` to `%d`, rounded to the result's type.
     fn store(&self, text: &mut String) {
-        for (number, part) in self.parts().iter().enumerate() {
-            let at = number * self.result.part.size() as usize;
-            let _ = match self.result.part {
-                Part::F16 => {
-                    write!(text, "cvt.rn.f16.f32 %h, %w{part};\nst.global.b16 [%d+{at}], %h;\n")
-                }
-                Part::Bf16 => {
-                    write!(text, "cvt.rn.bf16.f32 %h, %w{part};\nst.global.b16 [%d+{at}], %h;\n")
-                }
-                other => writeln!(text, "st.global.{} [%d+{at}], %w{part};", other.word()),
-            };
-        }
+        store(text, (self.factor.complex, self.work), self.result, "%d", "w");
     }
 }
 
@@ -424,7 +402,10 @@ mod tests {
                     [(1, false), (4, false), (8, false), (1, true), (4, true), (8, true)]
                 {
                     let (work, scale) = (found.work, found.scale);
-                    forms.push(Form { factor, result, scale, work, columns, half });
+                    for real_beta in [false, half && factor.complex] {
+                        let form = Form { factor, result, scale, work, columns, half, real_beta };
+                        forms.extend((!forms.contains(&form)).then_some(form));
+                    }
                 }
             }
         }

@@ -9,10 +9,12 @@ use cushim_kernels::driver;
 pub use cushim_kernels::context;
 
 use crate::elements::{self, Elements};
+use crate::finish::{self, Place};
 use crate::kind::Kind;
 use crate::product::Product;
 use crate::reduce::{self, Reduction};
 use crate::status;
+use crate::sums::Sums;
 use crate::triangle::Triangle;
 
 /// A grid has so many planes at most.
@@ -52,7 +54,7 @@ pub unsafe fn enqueue(product: &Product, stream: usize) -> i32 {
     // SAFETY: the caller's, of the scale's type.
     unsafe {
         scalar(alpha, form.scale, of_alpha, &mut parameter.alpha_at, &mut parameter.alpha);
-        scalar(beta, form.scale, of_beta, &mut parameter.beta_at, &mut parameter.beta);
+        scalar(beta, form.beta(), of_beta, &mut parameter.beta_at, &mut parameter.beta);
     }
     if !context() {
         return status::NOT_INITIALIZED;
@@ -183,6 +185,111 @@ pub unsafe fn reduce(
         status::SUCCESS => status::EXECUTION_FAILED,
         other => other,
     }
+}
+
+/// Device memory for kernels of one stream, in order with them.
+pub(crate) struct Work {
+    at: u64,
+    stream: usize,
+}
+
+impl Work {
+    /// Memory of so many bytes; else a `cublasStatus_t`.
+    pub(crate) fn new(bytes: usize, stream: usize) -> Result<Work, i32> {
+        let mut at = 0;
+        if !context() {
+            return Err(status::NOT_INITIALIZED);
+        }
+        match driver!(c"cuMemAllocAsync": fn(*mut u64, usize, usize), &mut at, bytes.max(1), stream)
+        {
+            0 => Ok(Work { at, stream }),
+            _ => Err(status::ALLOC_FAILED),
+        }
+    }
+
+    /// Its address.
+    pub(crate) fn at(&self) -> u64 {
+        self.at
+    }
+}
+
+impl Drop for Work {
+    fn drop(&mut self) {
+        // Behind what was launched; a context that is gone has taken it along.
+        let _ = driver!(c"cuMemFreeAsync": fn(u64, usize), self.at, self.stream);
+    }
+}
+
+/// Launches what becomes of sums in `stream`. The answer is a `cublasStatus_t`.
+///
+/// # Safety
+/// Alpha and beta are readable, unless they lie in device memory.
+pub(crate) unsafe fn finish(
+    form: &finish::Form,
+    mut parameter: finish::Parameter,
+    (scalars, places): ([*const c_void; 2], [Place; 2]),
+    count: i64,
+    stream: usize,
+) -> i32 {
+    let size = form.scale.size();
+    let fields = [
+        (&mut parameter.alpha_at, &mut parameter.alpha),
+        (&mut parameter.beta_at, &mut parameter.beta),
+    ];
+    for ((from, place), (at, value)) in scalars.iter().zip(places).zip(fields) {
+        let [at, row, batch] = at;
+        if let Place::Vector(stride) = place {
+            (*row, *batch) = (size, (stride as u64).wrapping_mul(size));
+        }
+        // SAFETY: the caller's, of the scale's type.
+        unsafe { scalar(*from, form.scale, place != Place::Host, at, value) };
+    }
+    let (rows, tiles) = (parameter.m, i64::from(parameter.tiles.max(1)));
+    let planes = (PLANES / tiles).max(1);
+    in_batches((form.name(), || form.text()), rows, (count, planes, tiles), stream, |first| {
+        finish::Parameter { first, ..parameter }
+    })
+}
+
+/// Launches the sums of a matrix' rows in `stream`. The answer is a `cublasStatus_t`.
+pub(crate) fn sum(sums: &Sums, count: i64, stream: usize) -> i32 {
+    let plan = sums.plan();
+    in_batches((sums.name(), || sums.text()), plan.count, (count, PLANES, 1), stream, |first| {
+        crate::sums::Parameter { first, ..plan }
+    })
+}
+
+/// Launches a kernel over rows and a batch of `count`, so many of which are in one launch, with so many planes each.
+fn in_batches<P>(
+    (name, text): (String, impl FnOnce() -> String),
+    rows: u64,
+    (count, at_once, planes): (i64, i64, i64),
+    stream: usize,
+    parameter: impl Fn(u32) -> P,
+) -> i32 {
+    let blocks = u32::try_from(rows.div_ceil(u64::from(ROWS))).ok();
+    let Some(blocks) = blocks.filter(|blocks| *blocks <= i32::MAX as u32) else {
+        return status::NOT_SUPPORTED;
+    };
+    if blocks == 0 {
+        return status::SUCCESS;
+    }
+    let kernel = match kernel(name, text) {
+        Ok(kernel) => kernel,
+        Err(status) => return status,
+    };
+    let mut first = 0;
+    while first < count {
+        let now = (count - first).min(at_once);
+        let grid_of = [blocks, (now * planes) as u32];
+        // SAFETY: the kernel takes this parameter.
+        let status = unsafe { grid(kernel, grid_of, ROWS, stream, &parameter(first as u32)) };
+        if status != status::SUCCESS {
+            return status;
+        }
+        first += now;
+    }
+    status::SUCCESS
 }
 
 /// Puts a scalar into a kernel's parameter: its address, if it lies in device memory, or its bytes.

@@ -8,16 +8,22 @@
 //! - [`triangle`]: systems of equations with a triangular matrix;
 //! - [`elements`]: sums and products element by element;
 //! - [`reduce`]: vectors that become one number;
+//! - [`matmul`]: products with an epilogue, of [`finish`] and [`sums`];
 //! - [`launch`](mod@launch): the launches.
 //!
 //! Owns: the kernels. Must not know: cuBLAS' handles, or who calls.
 
+mod element;
 pub mod elements;
+pub mod finish;
 pub mod kernel;
 pub mod kind;
 pub mod launch;
+pub mod matmul;
 pub mod product;
 pub mod reduce;
+mod square;
+pub mod sums;
 pub mod triangle;
 
 /// `cublasStatus_t`.
@@ -26,6 +32,8 @@ pub mod status {
     pub const SUCCESS: i32 = 0;
     /// `CUBLAS_STATUS_NOT_INITIALIZED`.
     pub const NOT_INITIALIZED: i32 = 1;
+    /// `CUBLAS_STATUS_ALLOC_FAILED`.
+    pub const ALLOC_FAILED: i32 = 3;
     /// `CUBLAS_STATUS_INVALID_VALUE`.
     pub const INVALID_VALUE: i32 = 7;
     /// `CUBLAS_STATUS_EXECUTION_FAILED`.

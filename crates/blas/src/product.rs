@@ -72,6 +72,10 @@ pub struct Half {
     pub is_upper: bool,
     /// Imaginary parts on the diagonal are zero.
     pub is_hermitian: bool,
+    /// Beta is real, where alpha is complex.
+    pub real_beta: bool,
+    /// Alpha is conjugate.
+    pub conjugate_alpha: bool,
 }
 
 /// How elements are multiplied under a `cublasComputeType_t`; none where cuBLAS has no such product, or this does not.
@@ -170,49 +174,6 @@ impl Product {
         })
     }
 
-    /// A matrix times itself turned, `c = alpha * op(a) * op(a)^T + beta * c` or the same with `^H`, of which one half is stored:
-    /// `fill` 0 the lower one, 1 the upper one. `c` is `n` by `n`, and a sum has `k` products.
-    ///
-    /// # Errors
-    /// `CUBLAS_STATUS_INVALID_VALUE` for arguments that the documentation of syrk() and herk() calls wrong.
-    pub fn of_square(
-        (kind, compute): (Kind, Compute),
-        is_hermitian: bool,
-        fill: i32,
-        operation: i32,
-        [n, k]: [i64; 2],
-        [a, c]: [Operand; 2],
-        scalars: [*const c_void; 2],
-    ) -> Result<Product, i32> {
-        // Of complex numbers the one takes N and T, the other N and C.
-        let known = match operation {
-            0 => true,
-            1 => !(is_hermitian && kind.complex),
-            2 => is_hermitian || !kind.complex,
-            _ => false,
-        };
-        if !known || !(0..=1).contains(&fill) {
-            return Err(status::INVALID_VALUE);
-        }
-        let turned = if is_hermitian { 2 } else { 1 };
-        let scale =
-            if is_hermitian { Kind { complex: false, ..compute.scale } } else { compute.scale };
-        let product = Product {
-            factor: kind,
-            result: kind,
-            compute: Compute { scale, ..compute },
-            operations: if operation == 0 { [0, turned] } else { [turned, 0] },
-            sizes: [n, n, k],
-            operands: [a, a, c],
-            scalars,
-            on_device: [false; 2],
-            count: 1,
-            arrays: false,
-            half: Some(Half { is_upper: fill == 1, is_hermitian }),
-        };
-        product.check().map(|()| product)
-    }
-
     /// The product of two vectors that is added to a matrix, `a = alpha * x * y^T + a`, or `y^H` where that is conjugate.
     ///
     /// # Errors
@@ -308,10 +269,11 @@ impl Product {
         let tiles = u32::try_from(tiles).ok().filter(|tiles| *tiles <= i32::MAX as u32)?;
         let Compute { work, scale } = self.compute;
         let (factor, result, half) = (self.factor, self.result, self.half.is_some());
-        let form = Form { factor, result, scale, work, columns, half };
+        let real_beta = self.half.is_some_and(|half| half.real_beta);
+        let form = Form { factor, result, scale, work, columns, half, real_beta };
         let half = |half: Half| {
             let side = if half.is_upper == is_turned { 1 } else { 2 };
-            side | u32::from(half.is_hermitian) << 2
+            side | u32::from(half.is_hermitian) << 2 | u32::from(half.conjugate_alpha) << 3
         };
         let parameter = Parameter {
             a,

@@ -107,7 +107,7 @@ fn products_of_cublas_are_kernels_of_ours() {
                  rows too short: 7\n\
                  no handle: 1\n\
                  other types: 15\n\
-                 made: 0 0; dot 0 1; amin 0 4; nrm2 0 1; syrk 0 9; geam 0 -3 0 -3 0; trsv 0 -0.75 2.25; destroyed: 0 1\n";
+                 made: 0 0; dot 0 1; amin 0 4; nrm2 0 1; syrk 0 9; geam 0 -3 0 -3 0; turned 0 2 6 4 8; syr2k 0 18 26 4 40; trsv 0 -0.75 2.25; destroyed: 0 1\n";
     assert_eq!(out, right);
     assert!(said.contains("cublasGemmEx of libcublas"), "{said}");
     assert!(said.contains("libcublas finds no driver"), "{said}");
@@ -120,6 +120,44 @@ fn products_of_cublas_are_kernels_of_ours() {
     let traced = [done.stdout, done.stderr].concat();
     let traced = String::from_utf8_lossy(&traced);
     assert!(traced.contains("cushim_gemm_c64_c64"), "{traced}");
+
+    let (out, _) = run("native", &program, &[&library, Path::new("untouched")]);
+    assert!(out.starts_with("untouched: 15\n"), "{out}");
+}
+
+#[test]
+fn products_of_cublaslt_are_kernels_of_ours() {
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = scratch.path();
+    let library = compile(folder, "blaslt.c", "libcublasLt.so.12", &["-shared", "-fPIC"]);
+    let program = compile(folder, "matmul.c", "matmul", &["-lm"]);
+
+    let (out, said) = run("cpu", &program, &[&library]);
+    let products = [
+        "singles",
+        "singles turned, scalars of the device",
+        "singles by rows",
+        "a scalar for each row",
+        "bias and relu of bfloat16",
+        "bits of relu",
+        "bytes to words",
+        "bytes to bytes, with a bias",
+    ];
+    let right: String = products.iter().map(|name| format!("{name}: 0, 814 of 814\n")).collect();
+    let answers = "right: 0; no handle: 1; no descriptor: 7; no layout: 7; no matrix: 7\n\
+                   one column for all: 0, as a result: 7\n\
+                   sizes: 7; leading: 7; types: 15; batches: 7; no alpha: 7\n\
+                   bits nowhere: 7; no bias: 7; compute: 15; a half: 15\n\
+                   heuristic: 0, some, state 0\ncheck: 0, 0\nwith it: 0\n\
+                   none wanted: 7; sizes: 7, 0; types: 15, 0\ndestroyed: 0\n";
+    assert!(out.starts_with(&format!("created: 0\n{right}")), "{out}");
+    assert!(out.ends_with(answers), "{out}");
+    for function in ["relu of -6: 0, 0 ", "gelu of 1: 0, 0.841192 ", "gelu of -1: 0, -0.158808 "] {
+        assert!(out.contains(function), "{out}");
+    }
+    // The derivatives at -1 and 3, of arguments that were stored.
+    assert!(out.contains("of 1: 0, -0.0829641 (") && out.contains("of 1: 0, 1.01158 ("), "{out}");
+    assert!(said.contains("cublasLtMatmul of libcublasLt"), "{said}");
 
     let (out, _) = run("native", &program, &[&library, Path::new("untouched")]);
     assert!(out.starts_with("untouched: 15\n"), "{out}");

@@ -2,7 +2,7 @@
 //!
 //! Owns: rows and their order. Must not know: where the functions are, what they do.
 
-// nvrtc.h, nvJitLink.h, cublas_api.h, cufft.h and cufftXt.h of CUDA 11.2 to 13. A function of nvJitLink is exported by its name and as `__NAME_12_4` for
+// nvrtc.h, nvJitLink.h, cublas_api.h, cublasLt.h, cufft.h and cufftXt.h of CUDA 11.2 to 13. A function of nvJitLink is exported by its name and as `__NAME_12_4` for
 // each release.
 /// Hands all rows to a macro: the number's name, the function's, and ours.
 macro_rules! all {
@@ -244,6 +244,40 @@ macro_rules! all {
             BLAS_SET_WORKSPACE "cublasSetWorkspace_v2" blas::set_workspace,
             GET_STREAM "cublasGetStream_v2" blas::get_stream,
             GET_POINTER_MODE "cublasGetPointerMode_v2" blas::get_pointer_mode,
+            SSYR2K "cublasSsyr2k_v2" blas::ssyr2k,
+            SSYR2K_64 "cublasSsyr2k_v2_64" blas::ssyr2k_64,
+            SSYRKX "cublasSsyrkx" blas::ssyrkx,
+            SSYRKX_64 "cublasSsyrkx_64" blas::ssyrkx_64,
+            DSYR2K "cublasDsyr2k_v2" blas::dsyr2k,
+            DSYR2K_64 "cublasDsyr2k_v2_64" blas::dsyr2k_64,
+            DSYRKX "cublasDsyrkx" blas::dsyrkx,
+            DSYRKX_64 "cublasDsyrkx_64" blas::dsyrkx_64,
+            CSYR2K "cublasCsyr2k_v2" blas::csyr2k,
+            CSYR2K_64 "cublasCsyr2k_v2_64" blas::csyr2k_64,
+            CSYRKX "cublasCsyrkx" blas::csyrkx,
+            CSYRKX_64 "cublasCsyrkx_64" blas::csyrkx_64,
+            CHER2K "cublasCher2k_v2" blas::cher2k,
+            CHER2K_64 "cublasCher2k_v2_64" blas::cher2k_64,
+            CHERKX "cublasCherkx" blas::cherkx,
+            CHERKX_64 "cublasCherkx_64" blas::cherkx_64,
+            ZSYR2K "cublasZsyr2k_v2" blas::zsyr2k,
+            ZSYR2K_64 "cublasZsyr2k_v2_64" blas::zsyr2k_64,
+            ZSYRKX "cublasZsyrkx" blas::zsyrkx,
+            ZSYRKX_64 "cublasZsyrkx_64" blas::zsyrkx_64,
+            ZHER2K "cublasZher2k_v2" blas::zher2k,
+            ZHER2K_64 "cublasZher2k_v2_64" blas::zher2k_64,
+            ZHERKX "cublasZherkx" blas::zherkx,
+            ZHERKX_64 "cublasZherkx_64" blas::zherkx_64,
+            LT_CREATE "cublasLtCreate" lt::create,
+            LT_DESTROY "cublasLtDestroy" lt::destroy,
+            LT_DESC_GET "cublasLtMatmulDescGetAttribute" lt::desc_get,
+            LT_LAYOUT_GET "cublasLtMatrixLayoutGetAttribute" lt::layout_get,
+            LT_MATMUL "cublasLtMatmul" lt::run,
+            LT_HEURISTIC "cublasLtMatmulAlgoGetHeuristic" lt::heuristic,
+            LT_CHECK "cublasLtMatmulAlgoCheck" lt::check,
+            LT_IDS "cublasLtMatmulAlgoGetIds" lt::ids,
+            LT_INIT "cublasLtMatmulAlgoInit" lt::algorithm_init,
+            LT_CAPABILITY "cublasLtMatmulAlgoCapGetAttribute" lt::capability,
             FFT_PLAN_1D "cufftPlan1d" fft::plan_1d,
             FFT_MAKE_1D "cufftMakePlan1d" fft::make_1d,
             FFT_GET_SIZE_1D "cufftGetSize1d" fft::get_size_1d,

@@ -6,6 +6,7 @@
 
 use std::arch::naked_asm;
 
+use super::blas::lt;
 use super::rows::{ROWS, all};
 use super::{blas, fft, link, nvrtc};
 

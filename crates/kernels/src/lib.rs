@@ -75,13 +75,15 @@ pub fn kernel(name: String, text: impl FnOnce() -> String) -> Result<usize, i32>
     Ok(kernel)
 }
 
-/// Whether there is a device to compute on. A thread that only the runtime was used in may have no context yet: the first device's.
+/// Whether there is a device to compute on. A thread that only the runtime was used in may have no context yet: the first device's;
+/// and a library may be the first thing of CUDA's that a program uses.
 pub fn context() -> bool {
     let mut current = 0usize;
     if driver!(c"cuCtxGetCurrent": fn(*mut usize), &mut current) == 0 && current != 0 {
         return true;
     }
-    driver!(c"cuDevicePrimaryCtxRetain": fn(*mut usize, i32), &mut current, 0) == 0
+    driver!(c"cuInit": fn(u32), 0) == 0
+        && driver!(c"cuDevicePrimaryCtxRetain": fn(*mut usize, i32), &mut current, 0) == 0
         && driver!(c"cuCtxSetCurrent": fn(usize), current) == 0
 }
 

@@ -34,7 +34,7 @@ fn check_flags(flags: u32) -> Result<(), i32> {
     }
 }
 
-fn by_handle(handle: abi::Context) -> Result<Arc<Object>, i32> {
+pub(crate) fn by_handle(handle: abi::Context) -> Result<Arc<Object>, i32> {
     check()?;
     CONTEXTS.get(handle.0).ok_or(status::INVALID_CONTEXT)
 }

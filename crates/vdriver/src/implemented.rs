@@ -204,6 +204,10 @@ pub(super) use super::occupancy::{
     cuOccupancyMaxPotentialBlockSize, cuOccupancyMaxPotentialBlockSizeWithFlags,
     cuOccupancyMaxPotentialClusterSize,
 };
+pub(super) use super::resource::{
+    cuCtxGetDevResource, cuDeviceGetDevResource, cuStreamGetDevResource,
+    cuStreamGetDevResource_ptsz,
+};
 pub(super) use super::stream::api::{
     cuStreamCopyAttributes, cuStreamCopyAttributes_ptsz, cuStreamCreate,
     cuStreamCreateWithPriority, cuStreamDestroy, cuStreamDestroy_v2, cuStreamGetAttribute,

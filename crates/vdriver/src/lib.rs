@@ -34,6 +34,7 @@ pub mod module;
 mod nothing;
 mod notify;
 pub mod occupancy;
+mod resource;
 pub mod state;
 pub mod status;
 pub mod stream;

@@ -52,6 +52,7 @@ pub const CAPTURED_EVENT: i32 = 907;
 pub const STREAM_CAPTURE_WRONG_THREAD: i32 = 908;
 pub const GRAPH_EXEC_UPDATE_FAILURE: i32 = 910;
 pub const INVALID_CLUSTER_SIZE: i32 = 912;
+pub const INVALID_RESOURCE_TYPE: i32 = 914;
 pub const UNKNOWN: i32 = 999;
 
 /// The result of a call that failed at once.

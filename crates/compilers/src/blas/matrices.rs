@@ -121,6 +121,26 @@ macro_rules! square {
     };
 }
 
+/// One half of a matrix times another one turned; whether conjugate, and whether what is turned is added.
+macro_rules! two {
+    ($name:literal $function:ident $row:ident $int:ty: $types:expr, $hermitian:expr, $twice:expr) => {
+        function! { $name $function $row (
+            fill: i32, operation: i32, n: $int, k: $int, alpha: Scalar, a: At, lda: $int, b: At, ldb: $int, beta: Scalar, c: At, ldc: $int
+        ) |stream, mode| {
+            let Some((kind, _, compute)) = $types.complete() else { return status::NOT_SUPPORTED };
+            let (operands, sizes) = ([operand!(a, lda), operand!(b, ldb), operand!(c, ldc)], [i64::from(n), i64::from(k)]);
+            let how = (($hermitian, $twice), (fill, operation));
+            match Product::of_two((kind, compute), how.0, how.1, sizes, operands, [alpha, beta]) {
+                Ok((first, second)) => match (product(Ok(first), [mode; 2], stream), second) {
+                    (status::SUCCESS, Some(second)) => product(Ok(second), [mode, false], stream),
+                    (status, _) => status,
+                },
+                Err(status) => status,
+            }
+        } }
+    };
+}
+
 /// Systems of equations with a triangular matrix.
 macro_rules! triangle {
     ($name:literal $function:ident $row:ident $int:ty: $kind:expr) => {
@@ -225,6 +245,21 @@ both! { square;
     "cublasZsyrk_v2" zsyrk ZSYRK, "cublasZsyrk_v2_64" zsyrk_64 ZSYRK_64: Types::all(Z, COMPUTE_64F), false;
     "cublasCherk_v2" cherk CHERK, "cublasCherk_v2_64" cherk_64 CHERK_64: Types::all(C, COMPUTE_32F), true;
     "cublasZherk_v2" zherk ZHERK, "cublasZherk_v2_64" zherk_64 ZHERK_64: Types::all(Z, COMPUTE_64F), true;
+}
+
+both! { two;
+    "cublasSsyr2k_v2" ssyr2k SSYR2K, "cublasSsyr2k_v2_64" ssyr2k_64 SSYR2K_64: Types::all(S, COMPUTE_32F), false, true;
+    "cublasSsyrkx" ssyrkx SSYRKX, "cublasSsyrkx_64" ssyrkx_64 SSYRKX_64: Types::all(S, COMPUTE_32F), false, false;
+    "cublasDsyr2k_v2" dsyr2k DSYR2K, "cublasDsyr2k_v2_64" dsyr2k_64 DSYR2K_64: Types::all(D, COMPUTE_64F), false, true;
+    "cublasDsyrkx" dsyrkx DSYRKX, "cublasDsyrkx_64" dsyrkx_64 DSYRKX_64: Types::all(D, COMPUTE_64F), false, false;
+    "cublasCsyr2k_v2" csyr2k CSYR2K, "cublasCsyr2k_v2_64" csyr2k_64 CSYR2K_64: Types::all(C, COMPUTE_32F), false, true;
+    "cublasCsyrkx" csyrkx CSYRKX, "cublasCsyrkx_64" csyrkx_64 CSYRKX_64: Types::all(C, COMPUTE_32F), false, false;
+    "cublasCher2k_v2" cher2k CHER2K, "cublasCher2k_v2_64" cher2k_64 CHER2K_64: Types::all(C, COMPUTE_32F), true, true;
+    "cublasCherkx" cherkx CHERKX, "cublasCherkx_64" cherkx_64 CHERKX_64: Types::all(C, COMPUTE_32F), true, false;
+    "cublasZsyr2k_v2" zsyr2k ZSYR2K, "cublasZsyr2k_v2_64" zsyr2k_64 ZSYR2K_64: Types::all(Z, COMPUTE_64F), false, true;
+    "cublasZsyrkx" zsyrkx ZSYRKX, "cublasZsyrkx_64" zsyrkx_64 ZSYRKX_64: Types::all(Z, COMPUTE_64F), false, false;
+    "cublasZher2k_v2" zher2k ZHER2K, "cublasZher2k_v2_64" zher2k_64 ZHER2K_64: Types::all(Z, COMPUTE_64F), true, true;
+    "cublasZherkx" zherkx ZHERKX, "cublasZherkx_64" zherkx_64 ZHERKX_64: Types::all(Z, COMPUTE_64F), true, false;
 }
 
 both! { vector_batched;

@@ -5,6 +5,7 @@
 //!
 //! - [`handle`]: handles, and what is set in them;
 //! - [`products`]: products of matrices;
+//! - [`lt`](mod@lt): cuBLASLt;
 //! - [`matrices`]: what else is done with a matrix;
 //! - [`vectors`]: vectors alone;
 //! - [`shared`]: what all of these need.
@@ -12,6 +13,7 @@
 //! Owns: nothing. Must not know: how anything is computed (`crates/blas`).
 
 mod handle;
+pub mod lt;
 mod matrices;
 mod products;
 mod shared;

@@ -70,12 +70,13 @@ pub(super) unsafe fn state<const K: usize>(handle: Handle) -> Result<(usize, boo
 /// Says once of each function that a call of it did not run.
 pub(super) fn say(name: &'static str) {
     static SAID: Mutex<Option<HashSet<&'static str>>> = Mutex::new(None);
+    let library = if name.starts_with("cublasLt") { "libcublasLt" } else { "libcublas" };
     let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
     if said.get_or_insert_default().insert(name) {
         // Where nobody reads it, nothing is to be done.
         let _ = writeln!(
             std::io::stderr(),
-            "cushim: {name} of libcublas: a call with these arguments does not run on the CPU"
+            "cushim: {name} of {library}: a call with these arguments does not run on the CPU"
         );
     }
 }

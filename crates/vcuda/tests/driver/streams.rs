@@ -297,3 +297,28 @@ fn values_are_written_and_waited_for() {
         assert_eq!(api::cuStreamSynchronize(s), 0);
     }
 }
+
+#[test]
+fn resources_are_all_multiprocessors() {
+    if !in_child("streams::resources_are_all_multiprocessors") {
+        return;
+    }
+    let context = start();
+    let (mut count, mut all) = (0i32, [[9u32; 36]; 3]);
+    let [of_device, of_context, of_stream] =
+        all.each_mut().map(|to| Ptr(to.as_mut_ptr().expose_provenance()));
+    unsafe {
+        assert_eq!(api::cuDeviceGetAttribute(Out(&raw mut count), 16, Device(0)), 0);
+        assert_eq!(api::cuDeviceGetDevResource(Device(0), of_device, 1), 0);
+        assert_eq!(api::cuCtxGetDevResource(context, of_context, 1), 0);
+        assert_eq!(api::cuStreamGetDevResource(LEGACY, of_stream, 1), 0);
+        // No other type, no such device, no place.
+        assert_eq!(api::cuStreamGetDevResource(LEGACY, of_stream, 0), 914);
+        assert_eq!(api::cuDeviceGetDevResource(Device(77), of_device, 1), 101);
+        assert_eq!(api::cuDeviceGetDevResource(Device(0), Ptr(0), 1), 1);
+    }
+    // The type, the count, and nothing behind the multiprocessors' part.
+    assert_eq!((all[0][0], all[0][24]), (1, count as u32));
+    assert!(all[0][26] > 0 && all[0][27..].iter().all(|word| *word == 0));
+    assert_eq!((all[1], all[2]), (all[0], all[0]));
+}
