@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use cushim_image::Codec;
 use cushim_image::arch::Arch;
 use cushim_image::codec::pack;
-use cushim_image::{Limits, fatbin, inventory, offload};
+use cushim_image::{Error, Limits, fatbin, inventory, offload};
 
 type Target = (&'static str, fn(&[u8]));
 
@@ -154,4 +154,20 @@ fn damaged_seeds() {
         let (_, target) = TARGETS[random(TARGETS.len())];
         target(&bytes);
     }
+}
+
+#[allow(dead_code)]
+#[path = "../../cli/examples/hostile_bench/elf.rs"]
+mod elf;
+
+/// Variables of a code object that all have one name of half of the file.
+#[test]
+fn variables_of_one_long_name() {
+    let read = |bytes| {
+        cushim_image::amdgpu::globals(&elf::symbols(bytes, 224, 11, true), &Limits::DEFAULT)
+    };
+    let count = read(2000).map(|globals| globals.len());
+    assert!(matches!(count, Ok(2..)), "{count:?}");
+    let refused = read(1 << 20);
+    assert!(matches!(refused, Err(Error::TooBig { name: "max_looks", .. })), "{refused:?}");
 }

@@ -125,6 +125,7 @@ pub fn add_module_of(
                 ready: AtomicU32::new(0),
                 functions: AtomicUsize::new(0),
                 key,
+                spare: AtomicUsize::new(0),
                 gone: AtomicPtr::new(std::ptr::null_mut()),
             }),
         };
@@ -173,7 +174,11 @@ pub fn add_function(address: usize, name: &[u8], module: Option<&'static Module>
     {
         return;
     }
-    add_kernel(address, &String::from_utf8_lossy(name), module, false);
+    // Nearly all names are UTF-8, which is seen eight bytes at a time.
+    match std::str::from_utf8(name) {
+        Ok(name) => add_kernel(address, name, module, false),
+        Err(_) => add_kernel(address, &String::from_utf8_lossy(name), module, false),
+    };
 }
 
 /// `address` is another handle of `kernel`.

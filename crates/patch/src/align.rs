@@ -10,6 +10,7 @@
 use crate::archive::Parts;
 use crate::file::File;
 use crate::frames::{Frame, frames, signed};
+use crate::work::Work;
 
 /// Bytes that must be equal in all, so that a match is no accident.
 const LEAST: usize = 1024;
@@ -30,15 +31,32 @@ pub enum Place {
     Unknown,
 }
 
-/// Where each function of `parts` is in `program`; `None` if they are not there, or the versions
-/// differ too much.
-pub fn align(program: &File<'_>, parts: &Parts<'_>) -> Option<Vec<Place>> {
-    let frames = frames(program);
+/// A stripped program and its functions.
+pub struct Program<'a, 'd> {
+    file: &'a File<'d>,
+    /// By address.
+    pub frames: Vec<Frame>,
+}
+
+impl<'a, 'd> Program<'a, 'd> {
+    /// That of `file`.
+    pub fn of(file: &'a File<'d>) -> Self {
+        Program { file, frames: frames(file) }
+    }
+}
+
+/// Where each function of `parts` is in `program`; `None` if they are not there, the versions
+/// differ too much, or it takes more than `work`: then functions lie upon each other, or most are equal.
+pub fn align(program: &Program<'_, '_>, parts: &Parts<'_>, work: &Work) -> Option<Vec<Place>> {
     let mut uses = vec![0u32; parts.count()];
     let mut targets: Vec<usize> = Vec::new();
     for part in 0..parts.count() {
         targets.clear();
+        if work.is_over() {
+            return None;
+        }
         targets.extend(parts.refers(part).map(|(_, target)| target));
+        work.take(targets.len() as u64);
         targets.sort_unstable();
         targets.dedup();
         for target in &targets {
@@ -48,7 +66,8 @@ pub fn align(program: &File<'_>, parts: &Parts<'_>) -> Option<Vec<Place>> {
         }
     }
     let found = vec![None; parts.count()];
-    let mut alignment = Alignment { program, parts, frames: &frames, uses, found };
+    let frames = &program.frames;
+    let mut alignment = Alignment { program: program.file, parts, frames, uses, found, work };
     for (part, frame) in chain(alignment.anchors()) {
         alignment.set(part, frame);
     }
@@ -59,7 +78,8 @@ pub fn align(program: &File<'_>, parts: &Parts<'_>) -> Option<Vec<Place>> {
     alignment.neighbours();
     alignment.referred()?;
     while alignment.referring() {}
-    Some((0..parts.count()).map(|part| alignment.place(part)).collect())
+    let places = (0..parts.count()).map(|part| alignment.place(part)).collect();
+    (!work.is_over()).then_some(places)
 }
 
 /// The longest sequence of pairs in which both numbers rise; `pairs` are sorted by the first.
@@ -95,6 +115,7 @@ struct Alignment<'a, 'd> {
     uses: Vec<u32>,
     /// The frame of each function that was found; they rise.
     found: Vec<Option<usize>>,
+    work: &'a Work,
 }
 
 impl Alignment<'_, '_> {
@@ -121,6 +142,7 @@ impl Alignment<'_, '_> {
         let (here, body) = (self.code(frame), self.parts.bytes(part));
         let fixed = self.parts.fixed(part);
         here.len() == body.len()
+            && self.work.take(body.len() as u64)
             && here.iter().zip(body).zip(fixed).all(|((a, b), fixed)| !fixed || a == b)
     }
 
@@ -132,6 +154,9 @@ impl Alignment<'_, '_> {
         sized.sort_unstable();
         let mut pairs = Vec::new();
         for part in 0..self.parts.count() {
+            if !self.work.take(self.parts.fixed(part).len() as u64) {
+                break;
+            }
             if self.parts.fixed(part).iter().filter(|fixed| **fixed).count() < TELLING {
                 continue;
             }
@@ -178,6 +203,9 @@ impl Alignment<'_, '_> {
 
     /// Whether a frame is behind that of each function before, and before that of each behind.
     fn fits(&self, part: usize, frame: usize) -> bool {
+        if !self.work.take(self.found.len() as u64) {
+            return false;
+        }
         let (before, behind) = self.found.split_at(part.min(self.found.len()));
         let last = before.iter().rev().find_map(|found| *found);
         let next = behind.iter().skip(1).find_map(|found| *found);
@@ -219,6 +247,9 @@ impl Alignment<'_, '_> {
 
     /// Finds functions by what they refer to; whether there was one.
     fn referring(&mut self) -> bool {
+        if !self.work.take(4 * self.found.len() as u64) {
+            return false;
+        }
         // Where each function is, or where it is if its gap has as many on both sides.
         let mut supposed: Vec<Option<usize>> = self.found.clone();
         let gaps = self.gaps();
@@ -237,6 +268,7 @@ impl Alignment<'_, '_> {
         for (part, frame) in pairs {
             if self.get(part).is_none()
                 && self.fits(part, frame)
+                && self.work.take(self.found.len() as u64)
                 && self.known().all(|k| k.1 != frame)
             {
                 self.set(part, frame);
@@ -251,6 +283,9 @@ impl Alignment<'_, '_> {
         let at = |part: usize| supposed.get(part).copied().flatten();
         let rare = |part: &usize| self.uses.get(*part).is_some_and(|uses| *uses <= RARE);
         for part in parts.clone() {
+            if !self.work.take(self.parts.refers(part).count() as u64) {
+                return;
+            }
             let mut told = self.parts.refers(part).map(|(_, target)| target).filter(rare);
             let tells = told.any(|target| at(target).is_some());
             // Without such a reference it must be the only candidate.
@@ -275,6 +310,9 @@ impl Alignment<'_, '_> {
     /// Whether a frame refers to what `part` refers to, in the same order, as far as those places
     /// are known; three of four suffice for an `only` frame.
     fn alike(&self, part: usize, frame: usize, only: bool, supposed: &[Option<usize>]) -> bool {
+        if !self.work.take(1) {
+            return false;
+        }
         let Some(base) = self.frames.get(frame).map(|frame| frame.address) else { return false };
         let code = self.code(frame);
         let (mut from, mut all, mut count) = (0, 0, 0);
@@ -282,6 +320,9 @@ impl Alignment<'_, '_> {
             let known = supposed.get(target).copied().flatten();
             let Some(target) = known.and_then(|frame| self.frames.get(frame)) else { continue };
             all += 1;
+            if !self.work.take((code.len() - from) as u64) {
+                return false;
+            }
             let mut places = from..code.len();
             if let Some(at) = places.find(|at| leads(code, base, *at) == Some(target.address)) {
                 (from, count) = (at + 4, count + 1);
@@ -295,6 +336,9 @@ impl Alignment<'_, '_> {
     fn place(&self, part: usize) -> Place {
         if let Some(frame) = self.get(part).and_then(|frame| self.frames.get(frame)) {
             return Place::At(*frame);
+        }
+        if !self.work.take(self.found.len() as u64) {
+            return Place::Unknown;
         }
         let (before, behind) = self.found.split_at(part.min(self.found.len()));
         let last = before.iter().rev().find_map(|found| *found);

@@ -8,6 +8,7 @@ use object::elf;
 use object::read::elf::{FileHeader, SectionHeader, Sym};
 
 use crate::file::{File, LE, Symbol, each};
+use crate::work::Work;
 
 /// How an archive begins.
 pub const MAGIC: &[u8; 8] = b"!<arch>\n";
@@ -115,8 +116,12 @@ impl Relocations {
     fn of(member: &File<'_>, section: usize, size: usize) -> Self {
         let (mut fixed, mut distances) = (vec![true; size], Vec::new());
         let table = member.symbols();
+        let work = Work::over(member.data);
         for relocations in member.sections.iter().filter(|s| s.sh_info(LE) as usize == section) {
             let Ok(Some((entries, _))) = relocations.rela(LE, member.data) else { continue };
+            if !work.take(relocations.sh_size(LE)) {
+                break;
+            }
             for entry in entries {
                 let kind = entry.r_type(LE, false);
                 let (before, after) = match kind {

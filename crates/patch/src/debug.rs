@@ -7,6 +7,7 @@ use object::elf;
 use object::read::elf::{FileHeader, SectionHeader};
 
 use crate::file::{File, LE};
+use crate::work::Work;
 
 /// The folder of distributions' debug files.
 pub const SYSTEM: &[u8] = b"/usr/lib/debug";
@@ -14,8 +15,13 @@ pub const SYSTEM: &[u8] = b"/usr/lib/debug";
 impl<'d> File<'d> {
     /// The build id, `NT_GNU_BUILD_ID`.
     pub fn build_id(&self) -> Option<&'d [u8]> {
+        let work = Work::over(self.data);
         for section in self.sections.iter() {
+            let size = section.sh_size(LE);
             let Ok(Some(mut notes)) = section.notes(LE, self.data) else { continue };
+            if !work.take(size) {
+                return None;
+            }
             while let Ok(Some(note)) = notes.next() {
                 if note.name() == elf::ELF_NOTE_GNU && note.n_type(LE) == elf::NT_GNU_BUILD_ID {
                     return Some(note.desc());

@@ -5,12 +5,13 @@
 
 use object::elf::{self, FileHeader64, ProgramHeader64};
 use object::read::elf::{
-    Dyn, FileHeader, GnuHashTable, ProgramHeader, SectionHeader, SectionTable, Sym, SymbolTable,
-    VersionTable,
+    Dyn, FileHeader, ProgramHeader, SectionHeader, SectionTable, Sym, SymbolTable,
 };
 use object::{LittleEndian, SymbolIndex};
 
 use crate::error::Error;
+use crate::names::Dynamic;
+use crate::work::Work;
 
 pub(crate) type Header = FileHeader64<LittleEndian>;
 pub(crate) type Symbol = elf::Sym64<LittleEndian>;
@@ -18,6 +19,9 @@ pub(crate) const LE: LittleEndian = LittleEndian;
 
 /// The longest name of a section, bytes.
 const NAME_MAX: usize = 4096;
+
+/// Most program headers: 64 KiB of them, more than which Linux runs no program with (`load_elf_phdrs`).
+const SEGMENTS_MAX: usize = 65536 / size_of::<ProgramHeader64<LittleEndian>>();
 
 /// A file's bytes with their tables found.
 pub struct File<'d> {
@@ -68,6 +72,9 @@ impl<'d> File<'d> {
         }
         let segments = header.program_headers(LE, data);
         let segments = segments.map_err(|_| Error::File("its program headers are truncated"))?;
+        if segments.len() > SEGMENTS_MAX {
+            return Err(Error::File("it has more than 64 KiB of program headers"));
+        }
         let sections = header.sections(LE, data);
         let sections = sections.map_err(|_| Error::File("its section headers are truncated"))?;
         // A name is read to its end each time that it is asked for, and all sections may have one.
@@ -120,18 +127,15 @@ impl<'d> File<'d> {
             }
         }
         facts.soname = self.soname();
-        let Ok(symbols) = self.sections.symbols(LE, self.data, elf::SHT_DYNSYM) else {
-            return facts;
-        };
+        let dynamic = Dynamic::of(self);
         // Imported symbols come before those in the hash table.
-        let hash = self.gnu_hash();
-        let end = hash.as_ref().map_or(symbols.len(), |h| h.symbol_base() as usize);
+        let end = dynamic.first_hashed().unwrap_or(dynamic.symbols.len());
         let (mut opens, mut looks_up, mut shares) = (false, false, false);
-        for symbol in symbols.iter().take(end.max(1)) {
+        for symbol in dynamic.symbols.iter().take(end.max(1)) {
             if !symbol.is_undefined(LE) {
                 continue;
             }
-            match symbol.name(LE, symbols.strings()).unwrap_or_default() {
+            match dynamic.names.name(symbol).unwrap_or_default() {
                 b"dlopen" => opens = true,
                 b"dlsym" => looks_up = true,
                 b"shm_open" => shares = true,
@@ -144,7 +148,7 @@ impl<'d> File<'d> {
         let stripped = !facts.registers && !facts.has_symbols && !facts.wants_runtime;
         facts.looks_like_runtime =
             facts.opens_libraries && shares && stripped && self.names_errors();
-        facts.is_runtime = self.offers(b"__cudaRegisterFatBinary", &symbols, hash.as_ref());
+        facts.is_runtime = dynamic.offers(b"__cudaRegisterFatBinary");
         facts
     }
 
@@ -152,10 +156,14 @@ impl<'d> File<'d> {
     /// the static runtimes of 12.4 and 13.5).
     fn names_errors(&self) -> bool {
         let of_data = |name: &[u8]| matches!(name, b".rodata" | b".lrodata");
+        // Several headers may claim the same bytes.
+        let work = Work::over(self.data);
         self.sections.iter().any(|section| {
             let name = self.sections.section_name(LE, section).unwrap_or_default();
             let bytes = || section.data(LE, self.data).unwrap_or_default();
-            of_data(name) && memchr::memmem::find(bytes(), b"cudaErrorCudartUnloading\0").is_some()
+            of_data(name)
+                && work.take(section.sh_size(LE))
+                && memchr::memmem::find(bytes(), b"cudaErrorCudartUnloading\0").is_some()
         })
     }
 
@@ -165,40 +173,6 @@ impl<'d> File<'d> {
         let entries = entries.iter().take_while(|d| d.tag(LE) != elf::DT_NULL);
         let mut named = entries.filter(|d| d.tag(LE) == elf::DT_SONAME);
         named.find_map(|d| d.string(LE, strings).ok())
-    }
-
-    pub(crate) fn gnu_hash(&self) -> Option<GnuHashTable<'d, Header>> {
-        // The lookup shifts by this number; a table with a shift over the hash's bits is invalid.
-        let header = self.sections.gnu_hash_header(LE, self.data).ok()??;
-        let (table, _) = self.sections.gnu_hash(LE, self.data).ok()??;
-        (header.bloom_shift.get(LE) < u32::BITS).then_some(table)
-    }
-
-    /// Whether the dynamic symbols define `name` for others.
-    pub(crate) fn offers(
-        &self,
-        name: &[u8],
-        symbols: &SymbolTable<'d, Header>,
-        hash: Option<&GnuHashTable<'d, Header>>,
-    ) -> bool {
-        let is_it = |symbol: &Symbol| {
-            !symbol.is_undefined(LE) && symbol.name(LE, symbols.strings()) == Ok(name)
-        };
-        match hash {
-            // Without a version table, any version of the name will do.
-            Some(hash) => {
-                let found = hash.find(
-                    LE,
-                    name,
-                    elf::gnu_hash(name),
-                    None,
-                    symbols,
-                    &VersionTable::default(),
-                );
-                found.is_some_and(|(_, symbol)| is_it(symbol))
-            }
-            None => symbols.iter().any(is_it),
-        }
     }
 
     /// The symbol table besides the dynamic one; empty where it is stripped.

@@ -23,9 +23,11 @@ mod exports;
 mod file;
 mod frames;
 mod jump;
+mod names;
 mod plan;
 mod runtime;
 mod symbols;
+mod work;
 
 pub use error::Error;
 pub use exports::Exports;

@@ -7,6 +7,7 @@ use object::elf;
 use object::read::elf::{ProgramHeader, SectionHeader, Sym};
 
 use crate::file::{File, LE, Symbol};
+use crate::names::Names;
 
 /// A function that a library offers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +24,7 @@ impl<'d> File<'d> {
     /// The functions that this library offers, in the order of its table.
     pub fn offers_all(&self) -> Vec<Offer<'d>> {
         let symbols = self.dynamic_symbols();
+        let names = Names::of(self, &symbols);
         let dynamic = self.sections.iter().find(|s| s.sh_type(LE) == elf::SHT_DYNSYM);
         let Some(table) = dynamic.map(|section| section.sh_addr(LE)) else { return Vec::new() };
         let value = std::mem::offset_of!(elf::Sym64<LittleEndian>, st_value) as u64;
@@ -30,7 +32,7 @@ impl<'d> File<'d> {
             .zip(symbols.iter())
             .filter(|(_, symbol)| symbol.st_type() == elf::STT_FUNC && !symbol.is_undefined(LE))
             .filter_map(|(number, symbol)| {
-                let name = symbol.name(LE, symbols.strings()).ok()?;
+                let name = names.name(symbol)?;
                 let at = table.checked_add(number.checked_mul(size_of::<Symbol>() as u64)?)?;
                 Some(Offer { name, address: symbol.st_value(LE), at: at.checked_add(value)? })
             })

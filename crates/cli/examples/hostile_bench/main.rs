@@ -6,6 +6,7 @@
 //! of the processor and both growths; ends with 1 where a reader takes more than three times as long each time, and a tenth of
 //! a second in the end. `scripts/bench-image --hostile` runs it.
 
+mod elf;
 mod make;
 mod traces;
 
@@ -88,6 +89,8 @@ const CASES: &[(&str, Make, Read)] = &[
     ("cubin: sections of one long name", |n| long_names(n, 190), cubin),
     ("cubin: sections upon each other", |n| sections(n, ".nv.info\0", 1, 190), cubin),
     ("cubin: attributes upon each other", |n| sections(n, ".nv.info.k\0", 1, 190), cubin),
+    ("cubin: symbols of one endless name", |n| elf::symbols(n, 190, 2, false), cubin),
+    ("code object: symbols of one name", |n| elf::symbols(n, 224, 11, true), variables),
     ("code object: notes upon each other", |n| sections(n, ".note\0", 7, 224), code_object),
     ("MessagePack: arrays of arrays", |n| vec![0x91; n], message),
     ("MessagePack: a long array", long_array, message),
@@ -144,6 +147,13 @@ const CASES: &[(&str, Make, Read)] = &[
     ("doctor: files that are loaded", |n| many(n, |i| format!("object /a/b{i}\n")), told),
     ("doctor: sections upon each other", |n| sections(n, ".dynsym\0", 11, 62), object),
     ("doctor: sections of one long name", |n| long_names(n, 62), object),
+    ("doctor: symbols of one long name", |n| elf::symbols(n, 62, 2, true), object),
+    ("doctor: exports of one long name", |n| elf::symbols(n, 62, 11, true), object),
+    ("doctor: names in one chain", elf::chain, object),
+    ("doctor: versions of one long name", elf::versions, object),
+    ("doctor: functions at one place", elf::functions, object),
+    ("runtime: relocations upon each other", elf::relocations, runtimes),
+    ("runtime: functions upon each other", elf::upon, runtimes),
     (
         "translate: kernels",
         |n| after_head(&many(n, |i| format!(".entry k{i}() {{ ret; }}\n"))),
@@ -190,6 +200,14 @@ fn told(data: &[u8]) {
 
 fn object(data: &[u8]) {
     cushim_testkit::patch::object(data);
+}
+
+fn runtimes(data: &[u8]) {
+    cushim_testkit::patch::archive(data);
+}
+
+fn variables(data: &[u8]) {
+    let _ = black_box(amdgpu::globals(data, &LIMITS));
 }
 
 fn translate(data: &[u8]) {

@@ -39,6 +39,7 @@ mod sandbox;
 mod sanitized_cpu;
 mod sanitizers;
 mod stalled;
+mod strange;
 mod threads;
 mod tools;
 mod trace;

@@ -397,6 +397,14 @@ fn results_are_compared() {
         assert_eq!(kept.stdout, replaced.stdout);
         assert_ne!(kept.stdout, bare.stdout);
         assert!(kept.stderr.contains("16 of 16 elements differ"), "{}", kept.stderr);
+        // Whichever ran first: what differs is told in the same order.
+        let told = |ran: &Ran| {
+            let mut lines = ran.stderr.lines();
+            let line = lines.find(|line| line.contains("(original and replacement)"));
+            line.expect("a launch that differs").to_owned()
+        };
+        let own = under(&way, &lab, &["3"], &rule("new.ptx", "{ type = 'i32' }"));
+        assert_eq!(told(&own), told(&kept));
 
         // The program's own image: alike.
         let dump = lab.path("own");

@@ -168,8 +168,11 @@ pub fn globals(data: &[u8], limits: &Limits) -> Result<Vec<Global>> {
         return Err(Error::TooBig { what, at: 0, found, limit, name: "max_items" });
     }
     let mut globals = Vec::new();
+    let mut work = Work::new(data.len(), limits);
     for symbol in symbols.iter() {
         let name = symbol.name(LE, symbols.strings()).map_err(wrong)?;
+        // All may have one long name.
+        work.look(name.len() as u64, symbol.st_name(LE).into())?;
         let object = symbol.st_type() == elf::STT_OBJECT && !symbol.is_undefined(LE);
         if object && !name.ends_with(b".kd") {
             let name = String::from_utf8_lossy(name).into_owned();

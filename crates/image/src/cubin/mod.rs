@@ -53,6 +53,10 @@ pub fn is_cubin(data: &[u8]) -> bool {
         && data.get(18..20) == Some(&EM_CUDA.to_le_bytes())
 }
 
+fn length(name: &[u8]) -> u64 {
+    name.len() as u64
+}
+
 impl<'a> Cubin<'a> {
     /// Reads headers and tables; every later access is checked again.
     pub fn read(data: &'a [u8], limits: &Limits) -> Result<Self> {
@@ -81,12 +85,23 @@ impl<'a> Cubin<'a> {
     /// copying them all would read the same bytes many times.
     fn measure(&self, limits: &Limits) -> Result<()> {
         let mut work = Work::new(self.data.len(), limits);
+        let size = |section: object::read::Result<&elf::SectionHeader64<_>>| {
+            section.map_or(0, |section| section.sh_size(LE))
+        };
+        // A name that does not end is looked for up to the end of the strings.
+        let rest = |size: u64, name: u32| size.saturating_sub(name.into());
+        let index = self.header.shstrndx(LE, self.data).unwrap_or_default();
+        let strings = size(self.sections.section(object::SectionIndex(index as usize)));
         for section in self.sections.iter() {
-            work.look(self.section_name(section).len() as u64, section.sh_offset(LE))?;
+            let name = self.sections.section_name(LE, section);
+            let bytes = name.map_or_else(|_| rest(strings, section.sh_name(LE)), length);
+            work.look(bytes, section.sh_offset(LE))?;
         }
+        let strings = size(self.sections.section(self.symbols.string_section()));
         for symbol in self.symbols.iter() {
-            let name = symbol.name(LE, self.symbols.strings()).unwrap_or_default();
-            work.look(name.len() as u64, symbol.st_name(LE).into())?;
+            let name = symbol.name(LE, self.symbols.strings());
+            let bytes = name.map_or_else(|_| rest(strings, symbol.st_name(LE)), length);
+            work.look(bytes, symbol.st_name(LE).into())?;
         }
         Ok(())
     }

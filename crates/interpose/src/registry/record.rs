@@ -26,8 +26,11 @@ pub struct Kernel {
     pub(super) module: Option<&'static Module>,
     /// The next kernel of the same module.
     pub(super) sibling: AtomicPtr<Kernel>,
-    /// The previous kernel of the same address, if its module is still loaded.
+    /// The previous kernel of the same address, if its module is still loaded; of one that is registered no more, the next one that
+    /// waits to be used again.
     pub(super) before: AtomicPtr<Kernel>,
+    /// Whether it is registered, as far as its record is to be used again.
+    pub(super) registered: AtomicBool,
     /// Whether `address` is a `CUfunction`, so that the driver can be asked about it.
     pub(super) of_driver: bool,
     /// Generation in which its record was written; its layout is known by then.
@@ -35,7 +38,6 @@ pub struct Kernel {
     pub(super) layout: AtomicPtr<Layout>,
     /// What the driver launches for it.
     pub direct: crate::handle::Handles,
-    pub(super) waiting: Waiting,
 }
 
 /// A registered fat binary, or a loaded module or library.
@@ -58,6 +60,8 @@ pub struct Module {
     pub(super) functions: AtomicUsize,
     /// What is the same in modules whose records say the same.
     pub(super) key: Key,
+    /// How many of its kernels are registered no more and wait to be used again; changed with the registry's lock.
+    pub(super) spare: AtomicUsize,
     /// The next one that is gone and has this key.
     pub(super) gone: AtomicPtr<Module>,
 }
@@ -71,25 +75,6 @@ pub(super) enum Key {
     Place(u128),
     /// Not to be compared.
     None,
-}
-
-/// What a kernel's record needs to wait until it is used again.
-pub(super) struct Waiting {
-    /// Whether it is registered.
-    pub(super) registered: AtomicBool,
-    pub(super) next: AtomicPtr<Kernel>,
-}
-
-impl Waiting {
-    /// That of a kernel that is registered.
-    pub(super) const fn not_yet() -> Self {
-        Waiting { registered: AtomicBool::new(true), next: AtomicPtr::new(std::ptr::null_mut()) }
-    }
-
-    /// Whether the kernel is registered, as far as its record is to be used again.
-    pub(super) fn is_registered(&self) -> bool {
-        self.registered.load(Ordering::Relaxed)
-    }
 }
 
 impl Module {
@@ -186,11 +171,11 @@ impl Kernel {
             module,
             sibling: AtomicPtr::new(std::ptr::null_mut()),
             before: AtomicPtr::new(std::ptr::null_mut()),
+            registered: AtomicBool::new(true),
             of_driver,
             ready: AtomicU32::new(0),
             layout: AtomicPtr::new(std::ptr::null_mut()),
             direct: crate::handle::Handles::none(),
-            waiting: Waiting::not_yet(),
         }
     }
 
@@ -207,7 +192,7 @@ impl Kernel {
     }
 
     pub(super) fn is_alive(&self) -> bool {
-        self.waiting.is_registered() && self.module.is_none_or(Module::is_alive)
+        self.registered.load(Ordering::Relaxed) && self.module.is_none_or(Module::is_alive)
     }
 
     pub(super) fn same_module(&self, module: Option<&'static Module>) -> bool {

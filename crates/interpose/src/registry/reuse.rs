@@ -7,12 +7,11 @@
 //!
 //! Must not know: how content is compared.
 
-use std::hash::Hasher;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use cushim_process::table::PointerTable;
 use cushim_trace::meta;
-use xxhash_rust::xxh3::Xxh3;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::record::{Kernel, Key, Module};
 use crate::layouts::{Code, Content};
@@ -78,14 +77,15 @@ pub(super) fn add(held: &mut Held, module: &'static Module) {
 /// `kernel` is registered no more.
 pub(super) fn add_kernel(held: &mut Held, module: &Module, kernel: &'static Kernel) {
     let reusable = matches!(module.key, Key::Same(_));
-    if !reusable || !kernel.waiting.registered.swap(false, Ordering::Relaxed) {
+    if !reusable || !kernel.registered.swap(false, Ordering::Relaxed) {
         return;
     }
     kernel.direct.forget();
     loaded::forget(kernel.number);
     let key = key_of_kernel(module, kernel.name);
-    kernel.waiting.next.store(pointer(SPARE.get(key)), Ordering::Relaxed);
+    kernel.before.store(pointer(SPARE.get(key)), Ordering::Relaxed);
     SPARE.set(&mut held.tables, key, Some(kernel));
+    module.spare.fetch_add(1, Ordering::Relaxed);
 }
 
 /// The record of a module that is gone and was the same; its code is now what `code` was, which is left without what was
@@ -113,7 +113,8 @@ pub(super) fn take(
 
 /// The record of a kernel of this name that `module` had before; it is registered now.
 pub(super) fn take_kernel(held: &mut Held, module: &Module, name: &str) -> Option<&'static Kernel> {
-    if name.is_empty() || !matches!(module.key, Key::Same(_)) {
+    // Most modules are registered once: none of their names is hashed.
+    if name.is_empty() || module.spare.load(Ordering::Relaxed) == 0 {
         return None;
     }
     let key = key_of_kernel(module, name);
@@ -121,10 +122,11 @@ pub(super) fn take_kernel(held: &mut Held, module: &Module, name: &str) -> Optio
         kernel.name == name && kernel.module.is_some_and(|its| std::ptr::eq(its, module))
     };
     let kernel = SPARE.get(key).filter(same)?;
-    let next = kernel.waiting.next.load(Ordering::Relaxed);
+    let next = kernel.before.load(Ordering::Relaxed);
     // SAFETY: null, or a record, which is never freed.
     SPARE.set(&mut held.tables, key, unsafe { next.as_ref() });
-    kernel.waiting.registered.store(true, Ordering::Relaxed);
+    kernel.registered.store(true, Ordering::Relaxed);
+    module.spare.fetch_sub(1, Ordering::Relaxed);
     if kernel.layout.load(Ordering::Relaxed).is_null() {
         // Perhaps only because it was launched too late: it is looked for again.
         kernel.ready.store(0, Ordering::Relaxed);
@@ -133,10 +135,8 @@ pub(super) fn take_kernel(held: &mut Held, module: &Module, name: &str) -> Optio
 }
 
 fn key_of_kernel(module: &Module, name: &str) -> usize {
-    let mut hash = Xxh3::new();
-    hash.update(&std::ptr::from_ref(module).addr().to_le_bytes());
-    hash.update(name.as_bytes());
-    (hash.finish() as usize).max(1)
+    let place = std::ptr::from_ref(module).addr() as u64;
+    (xxh3_64_with_seed(name.as_bytes(), place) as usize).max(1)
 }
 
 fn pointer<T>(of: Option<&'static T>) -> *mut T {

@@ -2,7 +2,7 @@
 //!
 //! Owns a thread's stack of them: the caller pushes, the stub pops. Must not know: launches.
 
-use std::cell::{Cell, UnsafeCell};
+use std::cell::{Cell, RefCell};
 
 use cushim_abi::types::*;
 
@@ -23,20 +23,42 @@ const NONE: Dim3 = Dim3 { x: 0, y: 0, z: 0 };
 /// More than one is pushed only where evaluating a stub's arguments launches something else.
 const DEPTH: usize = 16;
 
+/// Small: every thread of the program has room for it on its stack, and threads with the least stack that there is (16 KiB) have
+/// 2 KiB left.
 struct Stack {
     depth: Cell<usize>,
-    entries: UnsafeCell<[Configuration; DEPTH]>,
+    first: Cell<Configuration>,
+    /// All behind the first, the newest last.
+    more: RefCell<Vec<Configuration>>,
+}
+
+impl Stack {
+    const fn new() -> Self {
+        let none = Configuration { grid: NONE, block: NONE, shared: 0, stream: Stream(0) };
+        Stack { depth: Cell::new(0), first: Cell::new(none), more: RefCell::new(Vec::new()) }
+    }
+
+    /// Whether there was room.
+    fn push(&self, configuration: Configuration) -> bool {
+        let depth = self.depth.get();
+        match depth {
+            0 => self.first.set(configuration),
+            1..DEPTH => self.more.borrow_mut().push(configuration),
+            _ => return false,
+        }
+        self.depth.set(depth + 1);
+        true
+    }
+
+    fn pop(&self) -> Option<Configuration> {
+        let depth = self.depth.get().checked_sub(1)?;
+        self.depth.set(depth);
+        if depth == 0 { Some(self.first.get()) } else { self.more.borrow_mut().pop() }
+    }
 }
 
 thread_local! {
-    static STACK: Stack = const {
-        Stack {
-            depth: Cell::new(0),
-            entries: UnsafeCell::new(
-                [Configuration { grid: NONE, block: NONE, shared: 0, stream: Stream(0) }; DEPTH],
-            ),
-        }
-    };
+    static STACK: Stack = const { Stack::new() };
 }
 
 /// Pushes a configuration; a result other than 0 keeps the program from calling the stub.
@@ -51,15 +73,8 @@ pub unsafe extern "C" fn __cudaPushCallConfiguration<const MAJOR: usize>(
     stream: Stream,
 ) -> u32 {
     let configuration = Configuration { grid: gridDim, block: blockDim, shared: sharedMem, stream };
-    let pushed = STACK.with(|stack| {
-        let depth = stack.depth.get();
-        // SAFETY: this thread's own, and nothing of it is borrowed elsewhere.
-        let entries = unsafe { &mut *stack.entries.get() };
-        let Some(entry) = entries.get_mut(depth) else { return false };
-        *entry = configuration;
-        stack.depth.set(depth + 1);
-        true
-    });
+    // A thread that ends has no stack left; nor does it launch.
+    let pushed = STACK.try_with(|stack| stack.push(configuration)).unwrap_or(false);
     if pushed { 0 } else { error::failed(code::MEMORY_ALLOCATION) as u32 }
 }
 
@@ -74,12 +89,7 @@ pub unsafe extern "C" fn __cudaPopCallConfiguration<const MAJOR: usize>(
     sharedMem: Ptr,
     stream: Ptr,
 ) -> i32 {
-    let popped = STACK.with(|stack| {
-        let depth = stack.depth.get().checked_sub(1)?;
-        stack.depth.set(depth);
-        // SAFETY: the thread's own stack, of which no reference is kept.
-        unsafe { &*stack.entries.get() }.get(depth).copied()
-    });
+    let popped = STACK.try_with(Stack::pop).ok().flatten();
     let Some(popped) = popped else { return error::failed(code::MISSING_CONFIGURATION) };
     // SAFETY: each place is null, which `put` leaves alone, or has room: the compiler's own variables.
     unsafe {

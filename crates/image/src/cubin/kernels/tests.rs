@@ -84,6 +84,28 @@ fn symbols_of_one_long_name() {
     refused(read(4000));
 }
 
+/// Whoever reads such a name goes to the end of the strings, and finds none.
+#[test]
+fn symbols_of_a_name_without_an_end() {
+    let read = |count| {
+        let table = symbols(count, 1);
+        let mut bytes = cubin(&[0], &sections(&table, &[], &[]));
+        // The third section becomes the strings of the symbols.
+        let long = vec![b'n'; 1 << 17];
+        let at = bytes.len();
+        bytes.extend_from_slice(&long);
+        let headers = u64::from_le_bytes(bytes[40..48].try_into().unwrap()) as usize;
+        let code = headers + 3 * 64;
+        bytes[code + 24..code + 32].copy_from_slice(&(at as u64).to_le_bytes());
+        bytes[code + 32..code + 40].copy_from_slice(&(long.len() as u64).to_le_bytes());
+        bytes[code + 4] = STRTAB as u8;
+        bytes[headers + 2 * 64 + 40] = 3;
+        Cubin::read(&bytes, &Limits::DEFAULT).map(|cubin| cubin.entries().count())
+    };
+    assert_eq!(read(40), Ok(0));
+    refused(read(4000));
+}
+
 #[test]
 fn kernels_of_one_text() {
     // Records of nothing: format 1, attribute 1.
