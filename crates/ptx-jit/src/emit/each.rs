@@ -13,14 +13,14 @@ use super::places::{Each, Memory};
 use super::pure::slot;
 use super::val::{Val, chunks, scalar, vector};
 use crate::simt::plan::shape::Class;
-use crate::warp::{INTERFACE, Which, at_once};
+use crate::warp::{INTERFACE, Together, Which, at_once};
 use cranelift_codegen::ir::{AtomicRmwOp, Block, InstBuilder, Value, types};
 use cushim_ptx::ir::{Dst, Inst};
 use cushim_ptx::sem::{Access, Atomic, Operation, Update};
 use cushim_ptx::types::Scalar;
 
 /// Where results of loops lie: behind the operands of all that has loops.
-const RESULTS: usize = 5;
+const RESULTS: usize = Together::RESULTS;
 
 impl Emit<'_> {
     /// Whether registers have just the bits of values in memory.
@@ -75,6 +75,14 @@ impl Emit<'_> {
         if memory == Memory::Local && self.load_own(inst, address, class, total, mask) {
             return true;
         }
+        let kind = (memory, address.class);
+        if n == 1
+            && self.takes(&inst.dst, ty)
+            && let Some(what) = self.function(kind, ty.bytes(), false)
+        {
+            self.load_by_function(inst, address, class, mask, what);
+            return true;
+        }
         let Some(address) = self.by_lane(address, memory, ty) else { return false };
         self.pass_address(&address);
         let [fast, some, few, slow, merge] = [(); 5].map(|()| self.b.create_block());
@@ -124,6 +132,55 @@ impl Emit<'_> {
             self.set(inst, *dst, v);
         }
         true
+    }
+
+    /// A load of one element for each lane by a function that does all at once, or else by a helper.
+    fn load_by_function(
+        &mut self,
+        inst: &Inst,
+        address: &Address,
+        class: Class,
+        mask: Value,
+        what: Together,
+    ) {
+        let (slow, merge) = (self.b.create_block(), self.b.create_block());
+        self.b.append_block_param(merge, types::I64);
+        self.b.set_cold_block(slow);
+        let known = self.lanes_of.clone();
+        let place = self.load_together(what, address, mask, slow);
+        self.jump(merge, &[place]);
+        self.b.switch_to_block(slow);
+        let site = self.site(inst, vec![address.class], vec![class]);
+        self.call_preserving(Which::Load, site, mask);
+        let place = self.b.ins().iadd_imm_s(self.warp, i64::from(slot(0)));
+        self.jump(merge, &[place]);
+        self.b.switch_to_block(merge);
+        self.lanes_of = known;
+        let place = self.b.block_params(merge)[0];
+        let v = self.load_lanes(class, DEVICE, place, 0);
+        self.set(inst, inst.dst[0], v);
+    }
+
+    /// A store, likewise.
+    fn store_by_function(
+        &mut self,
+        inst: &Inst,
+        address: &Address,
+        value: &(Val, Class),
+        mask: Value,
+        what: Together,
+    ) {
+        let (slow, next) = (self.b.create_block(), self.b.create_block());
+        self.b.set_cold_block(slow);
+        let known = self.lanes_of.clone();
+        self.store_together(what, address, value, mask, slow);
+        self.jump(next, &[]);
+        self.b.switch_to_block(slow);
+        let site = self.site(inst, vec![address.class, value.1], Vec::new());
+        self.call_preserving(Which::Store, site, mask);
+        self.jump(next, &[]);
+        self.b.switch_to_block(next);
+        self.lanes_of = known;
     }
 
     /// The elements of one lane, but those that nobody wants.
@@ -211,6 +268,14 @@ impl Emit<'_> {
             return false;
         }
         if memory == Memory::Local && self.store_own(inst, address, values, total, mask) {
+            return true;
+        }
+        let kind = (memory, address.class);
+        if values.len() == 1
+            && class == Class::of(ty)
+            && let Some(what) = self.function(kind, ty.bytes(), true)
+        {
+            self.store_by_function(inst, address, &values[0], mask, what);
             return true;
         }
         let Some(address) = self.by_lane(address, memory, ty) else { return false };
