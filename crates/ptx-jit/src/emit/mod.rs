@@ -12,6 +12,7 @@ mod checked;
 mod compare;
 mod control;
 mod convert;
+mod dot;
 mod each;
 mod emitter;
 mod fast_loop;
