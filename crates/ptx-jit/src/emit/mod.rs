@@ -33,6 +33,7 @@ mod places;
 mod pure;
 mod saved;
 mod schedule;
+mod steps;
 mod store;
 mod table;
 mod together;
