@@ -24,7 +24,7 @@ const RESULTS: usize = Together::RESULTS;
 
 impl Emit<'_> {
     /// Whether registers have just the bits of values in memory.
-    fn takes(&self, dst: &[Dst], ty: Scalar) -> bool {
+    pub(super) fn takes(&self, dst: &[Dst], ty: Scalar) -> bool {
         dst.iter().all(|d| match d {
             Dst::Reg(r, bits) => *bits == ty.bits() && Class::of(ty) == self.class(*r),
             Dst::Sink => true,
@@ -75,12 +75,7 @@ impl Emit<'_> {
         if memory == Memory::Local && self.load_own(inst, address, class, total, mask) {
             return true;
         }
-        let kind = (memory, address.class);
-        if n == 1
-            && self.takes(&inst.dst, ty)
-            && let Some(what) = self.function(kind, ty.bytes(), false)
-        {
-            self.load_by_function(inst, address, class, mask, what);
+        if self.load_by_function(inst, address, (memory, class), mask) {
             return true;
         }
         let Some(address) = self.by_lane(address, memory, ty) else { return false };
@@ -132,55 +127,6 @@ impl Emit<'_> {
             self.set(inst, *dst, v);
         }
         true
-    }
-
-    /// A load of one element for each lane by a function that does all at once, or else by a helper.
-    fn load_by_function(
-        &mut self,
-        inst: &Inst,
-        address: &Address,
-        class: Class,
-        mask: Value,
-        what: Together,
-    ) {
-        let (slow, merge) = (self.b.create_block(), self.b.create_block());
-        self.b.append_block_param(merge, types::I64);
-        self.b.set_cold_block(slow);
-        let known = self.lanes_of.clone();
-        let place = self.load_together(what, address, mask, slow);
-        self.jump(merge, &[place]);
-        self.b.switch_to_block(slow);
-        let site = self.site(inst, vec![address.class], vec![class]);
-        self.call_preserving(Which::Load, site, mask);
-        let place = self.b.ins().iadd_imm_s(self.warp, i64::from(slot(0)));
-        self.jump(merge, &[place]);
-        self.b.switch_to_block(merge);
-        self.lanes_of = known;
-        let place = self.b.block_params(merge)[0];
-        let v = self.load_lanes(class, DEVICE, place, 0);
-        self.set(inst, inst.dst[0], v);
-    }
-
-    /// A store, likewise.
-    fn store_by_function(
-        &mut self,
-        inst: &Inst,
-        address: &Address,
-        value: &(Val, Class),
-        mask: Value,
-        what: Together,
-    ) {
-        let (slow, next) = (self.b.create_block(), self.b.create_block());
-        self.b.set_cold_block(slow);
-        let known = self.lanes_of.clone();
-        self.store_together(what, address, value, mask, slow);
-        self.jump(next, &[]);
-        self.b.switch_to_block(slow);
-        let site = self.site(inst, vec![address.class, value.1], Vec::new());
-        self.call_preserving(Which::Store, site, mask);
-        self.jump(next, &[]);
-        self.b.switch_to_block(next);
-        self.lanes_of = known;
     }
 
     /// The elements of one lane, but those that nobody wants.
@@ -270,12 +216,7 @@ impl Emit<'_> {
         if memory == Memory::Local && self.store_own(inst, address, values, total, mask) {
             return true;
         }
-        let kind = (memory, address.class);
-        if values.len() == 1
-            && class == Class::of(ty)
-            && let Some(what) = self.function(kind, ty.bytes(), true)
-        {
-            self.store_by_function(inst, address, &values[0], mask, what);
+        if self.store_by_function(inst, address, (memory, values), mask) {
             return true;
         }
         let Some(address) = self.by_lane(address, memory, ty) else { return false };

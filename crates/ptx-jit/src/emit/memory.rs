@@ -78,14 +78,7 @@ impl Emit<'_> {
         self.b.switch_to_block(slow);
         let known = self.lanes_of.clone();
         if packed && !uniform {
-            let helper = self.b.create_block();
-            self.b.set_cold_block(helper);
-            if let Some(place) = self.load_part(&reach, mask, helper) {
-                self.jump(merge, &[place]);
-            } else {
-                self.jump(helper, &[]);
-            }
-            self.b.switch_to_block(helper);
+            self.load_part(&reach, mask, merge);
         }
         self.load_by_helper(inst, &address, &classes, mask, true);
         let values = self.received(&classes, packed, uniform, mask);

@@ -165,7 +165,6 @@ fn emitter<'a>(
     let (begin, dispatch, advance, ended) = (of_warp(), of_warp(), of_warp(), of_warp());
     let blocks = of_regions(&mut b, plan.regions.len());
     b.set_cold_block(fault);
-    let clean = crate::simt::nan::clean(f);
     let has =
         |name| isa.isa_flags().iter().any(|flag| flag.name == name && flag.as_bool() == Some(true));
     let together = (has("has_avx512dq") && has("has_avx512vl")).then_some(together);
@@ -176,7 +175,6 @@ fn emitter<'a>(
         true => cushim_ptx::origin::origins(module, kernel as u32),
         false => Origins::new(),
     };
-    let read = read(f);
     let head = crate::warp::frame_head(f);
     Emit {
         b,
@@ -185,7 +183,7 @@ fn emitter<'a>(
         plan,
         checked,
         origins,
-        clean,
+        clean: crate::simt::nan::clean(f),
         has_fma,
         has_rounding,
         warp,
@@ -216,7 +214,7 @@ fn emitter<'a>(
         written: BTreeSet::new(),
         lanes_of: HashMap::new(),
         shared,
-        read,
+        read: read(f),
         globals: module.globals.iter().map(|g| (g.size, g.align)).collect(),
         sites: Vec::new(),
         groups: Vec::new(),

@@ -69,15 +69,7 @@ impl Emit<'_> {
         self.jump(next, &[]);
         self.b.switch_to_block(slow);
         self.lanes_of.clone_from(&known);
-        let helper = self.b.create_block();
-        self.b.set_cold_block(helper);
-        if self.store_part(&reach, &values[0], mask, helper) {
-            self.jump(next, &[]);
-        } else {
-            self.jump(helper, &[]);
-        }
-        self.b.switch_to_block(helper);
-        self.lanes_of.clone_from(&known);
+        self.store_part(&reach, &values[0], mask, next);
         self.store_by_helper(inst, &address, &values, mask, true);
         self.lanes_of = known;
         self.jump(next, &[]);

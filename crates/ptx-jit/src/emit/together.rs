@@ -3,14 +3,15 @@
 //! Owns calling them ([`Together`]), where the processor has AVX-512: they do as many lanes at once as fit, and leave what they
 //! cannot do undone, for a helper. Must not know other ways of accesses ([`super::each`], [`super::memory`]).
 
-use super::address::{Address, Reach};
+use super::address::{Address, DEVICE, Reach};
 use super::emitter::{Emit, OWN};
 use super::places::Memory;
 use super::pure::slot;
 use super::val::Val;
 use crate::simt::plan::shape::Class;
-use crate::warp::{INTERFACE, Together};
+use crate::warp::{INTERFACE, Together, Which};
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types};
+use cushim_ptx::ir::Inst;
 
 impl Emit<'_> {
     /// Calls a function; goes on in `slow` where it did nothing.
@@ -28,35 +29,43 @@ impl Emit<'_> {
         self.b.switch_to_block(done);
     }
 
-    /// Loads some lanes' parts of a row, where all of it is inside of memory: answers where they lie then. Goes on in
-    /// `slow` where that cannot be done.
-    pub(super) fn load_part(&mut self, reach: &Reach, mask: Value, slow: Block) -> Option<Value> {
-        self.together?;
+    /// Loads some lanes' parts of a row, where all of it is inside of memory, and goes on in `merge` with where they lie then. What
+    /// follows is for all else.
+    pub(super) fn load_part(&mut self, reach: &Reach, mask: Value, merge: Block) {
+        if self.together.is_none() {
+            return;
+        }
+        let helper = self.b.create_block();
+        self.b.set_cold_block(helper);
         let wide = reach.steps[1] - reach.steps[0] == 8;
-        self.part_of(reach, mask, if wide { Together::LoadRow8 } else { Together::LoadRow4 }, slow);
-        Some(self.b.ins().iadd_imm_s(self.warp, i64::from(slot(Together::RESULTS))))
+        let what = if wide { Together::LoadRow8 } else { Together::LoadRow4 };
+        self.part_of(reach, mask, what, helper);
+        let place = self.b.ins().iadd_imm_s(self.warp, i64::from(slot(Together::RESULTS)));
+        self.jump(merge, &[place]);
+        self.b.switch_to_block(helper);
     }
 
-    /// Stores values of some lanes to their parts of a row, likewise; whether there is code for it.
+    /// Stores values of some lanes to their parts of a row, likewise, and goes on in `next`.
     pub(super) fn store_part(
         &mut self,
         reach: &Reach,
         value: &(Val, Class),
         mask: Value,
-        slow: Block,
-    ) -> bool {
+        next: Block,
+    ) {
         if self.together.is_none() {
-            return false;
+            return;
         }
+        let helper = self.b.create_block();
+        self.b.set_cold_block(helper);
         let wide = value.1 == Class::Wide;
+        let what = if wide { Together::StoreRow8 } else { Together::StoreRow4 };
+        let known = self.lanes_of.clone();
         self.pass(1, std::slice::from_ref(value), false);
-        self.part_of(
-            reach,
-            mask,
-            if wide { Together::StoreRow8 } else { Together::StoreRow4 },
-            slow,
-        );
-        true
+        self.part_of(reach, mask, what, helper);
+        self.jump(next, &[]);
+        self.b.switch_to_block(helper);
+        self.lanes_of = known;
     }
 
     fn part_of(&mut self, reach: &Reach, mask: Value, what: Together, slow: Block) {
@@ -69,7 +78,7 @@ impl Emit<'_> {
     }
 
     /// Which function does an access of one element for each lane.
-    pub(super) fn function(
+    fn function(
         &self,
         (memory, class): (Memory, Class),
         bytes: u32,
@@ -87,8 +96,68 @@ impl Emit<'_> {
         })
     }
 
+    /// A load of one element for each lane by a function that does all at once, or else by a helper; whether there is one.
+    pub(super) fn load_by_function(
+        &mut self,
+        inst: &Inst,
+        address: &Address,
+        (memory, class): (Memory, Class),
+        mask: Value,
+    ) -> bool {
+        let (ty, kind) = (inst.sem.ty(), (memory, address.class));
+        if inst.dst.len() != 1 || !self.takes(&inst.dst, ty) {
+            return false;
+        }
+        let Some(what) = self.function(kind, ty.bytes(), false) else { return false };
+        let (slow, merge) = (self.b.create_block(), self.b.create_block());
+        self.b.append_block_param(merge, types::I64);
+        self.b.set_cold_block(slow);
+        let known = self.lanes_of.clone();
+        let place = self.load_together(what, address, mask, slow);
+        self.jump(merge, &[place]);
+        self.b.switch_to_block(slow);
+        let site = self.site(inst, vec![address.class], vec![class]);
+        self.call_preserving(Which::Load, site, mask);
+        let place = self.b.ins().iadd_imm_s(self.warp, i64::from(slot(0)));
+        self.jump(merge, &[place]);
+        self.b.switch_to_block(merge);
+        self.lanes_of = known;
+        let place = self.b.block_params(merge)[0];
+        let v = self.load_lanes(class, DEVICE, place, 0);
+        self.set(inst, inst.dst[0], v);
+        true
+    }
+
+    /// A store, likewise.
+    pub(super) fn store_by_function(
+        &mut self,
+        inst: &Inst,
+        address: &Address,
+        (memory, values): (Memory, &[(Val, Class)]),
+        mask: Value,
+    ) -> bool {
+        let (ty, kind) = (inst.sem.ty(), (memory, address.class));
+        let [value] = values else { return false };
+        if value.1 != Class::of(ty) {
+            return false;
+        }
+        let Some(what) = self.function(kind, ty.bytes(), true) else { return false };
+        let (slow, next) = (self.b.create_block(), self.b.create_block());
+        self.b.set_cold_block(slow);
+        let known = self.lanes_of.clone();
+        self.store_together(what, address, value, mask, slow);
+        self.jump(next, &[]);
+        self.b.switch_to_block(slow);
+        let site = self.site(inst, vec![address.class, value.1], Vec::new());
+        self.call_preserving(Which::Store, site, mask);
+        self.jump(next, &[]);
+        self.b.switch_to_block(next);
+        self.lanes_of = known;
+        true
+    }
+
     /// Loads what lanes have at their addresses: answers where it lies. Goes on in `slow` where that cannot be done.
-    pub(super) fn load_together(
+    fn load_together(
         &mut self,
         what: Together,
         address: &Address,
@@ -101,7 +170,7 @@ impl Emit<'_> {
     }
 
     /// Stores lanes' values at their addresses.
-    pub(super) fn store_together(
+    fn store_together(
         &mut self,
         what: Together,
         address: &Address,
