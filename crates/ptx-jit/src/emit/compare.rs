@@ -174,6 +174,13 @@ impl Emit<'_> {
         args: &[Val],
     ) -> Option<Val> {
         let cc = int_condition(holds)?;
+        let usual = &mut |e: &mut Self| e.compare_lanes(cc, bits, signed, args);
+        let short = bits == 32 && self.fast_loop.is_none();
+        let by_steps = short.then(|| self.compare_steps(cc, signed, args, usual)).flatten();
+        Some(by_steps.unwrap_or_else(|| self.compare_lanes(cc, bits, signed, args)))
+    }
+
+    fn compare_lanes(&mut self, cc: IntCC, bits: u32, signed: bool, args: &[Val]) -> Val {
         let class = if bits == 64 { Class::Wide } else { Class::Narrow };
         let c = self.map(class, &args[..2], &mut |e, a, vec| {
             let (mut x, mut y) = (a[0], a[1]);
@@ -184,7 +191,7 @@ impl Emit<'_> {
             let c = e.icmp(class, vec, cc, x, y, signed);
             e.truth(c, vec)
         });
-        Some(self.predicate(class, c))
+        self.predicate(class, c)
     }
 
     /// Whether a comparison of two numbers holds: 0, or all ones of 32 bits.

@@ -13,18 +13,18 @@ use super::places::{Each, Memory};
 use super::pure::slot;
 use super::val::{Val, chunks, scalar, vector};
 use crate::simt::plan::shape::Class;
-use crate::warp::{INTERFACE, Which, at_once};
+use crate::warp::{INTERFACE, Together, Which, at_once};
 use cranelift_codegen::ir::{AtomicRmwOp, Block, InstBuilder, Value, types};
 use cushim_ptx::ir::{Dst, Inst};
 use cushim_ptx::sem::{Access, Atomic, Operation, Update};
 use cushim_ptx::types::Scalar;
 
 /// Where results of loops lie: behind the operands of all that has loops.
-const RESULTS: usize = 5;
+const RESULTS: usize = Together::RESULTS;
 
 impl Emit<'_> {
     /// Whether registers have just the bits of values in memory.
-    fn takes(&self, dst: &[Dst], ty: Scalar) -> bool {
+    pub(super) fn takes(&self, dst: &[Dst], ty: Scalar) -> bool {
         dst.iter().all(|d| match d {
             Dst::Reg(r, bits) => *bits == ty.bits() && Class::of(ty) == self.class(*r),
             Dst::Sink => true,
@@ -73,6 +73,9 @@ impl Emit<'_> {
             return false;
         }
         if memory == Memory::Local && self.load_own(inst, address, class, total, mask) {
+            return true;
+        }
+        if self.load_by_function(inst, address, (memory, class), mask) {
             return true;
         }
         let Some(address) = self.by_lane(address, memory, ty) else { return false };
@@ -211,6 +214,9 @@ impl Emit<'_> {
             return false;
         }
         if memory == Memory::Local && self.store_own(inst, address, values, total, mask) {
+            return true;
+        }
+        if self.store_by_function(inst, address, (memory, values), mask) {
             return true;
         }
         let Some(address) = self.by_lane(address, memory, ty) else { return false };

@@ -48,6 +48,8 @@ pub(super) struct Emit<'a> {
     /// Of the thunks that keep all registers.
     pub(super) preserving: SigRef,
     pub(super) touching: SigRef,
+    /// Of the functions for accesses of many lanes, where the processor has what they need.
+    pub(super) together: Option<SigRef>,
     /// Bytes from the warp to the registers in its frame.
     pub(super) registers: usize,
     /// Bytes of the frame so far.

@@ -79,6 +79,9 @@ impl Emit<'_> {
             (_, Some(BitOp::Lop3 { table, then: None })) => {
                 Some(self.map(class, &args[..3], &mut |e, a, vec| e.lop3(a, table.into(), vec)))
             }
+            (Some(Int::Dot4 { signed }), _) => {
+                self.dot4(args, signed).or_else(|| self.vector_integer(inst, args))
+            }
             _ => self.vector_integer(inst, args),
         }
     }

@@ -77,6 +77,9 @@ impl Emit<'_> {
 
         self.b.switch_to_block(slow);
         let known = self.lanes_of.clone();
+        if packed && !uniform {
+            self.load_part(&reach, mask, merge);
+        }
         self.load_by_helper(inst, &address, &classes, mask, true);
         let values = self.received(&classes, packed, uniform, mask);
         self.lanes_of = known;

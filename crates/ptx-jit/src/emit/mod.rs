@@ -12,6 +12,7 @@ mod checked;
 mod compare;
 mod control;
 mod convert;
+mod dot;
 mod each;
 mod emitter;
 mod fast_loop;
@@ -32,8 +33,10 @@ mod places;
 mod pure;
 mod saved;
 mod schedule;
+mod steps;
 mod store;
 mod table;
+mod together;
 mod touched;
 mod val;
 mod value;
@@ -146,7 +149,7 @@ fn emitter<'a>(
     checked: Checked,
 ) -> Emit<'a> {
     let f = &lowered.function;
-    let [helper, preserving, touching] = helpers(&mut b);
+    let [helper, preserving, touching, together] = helpers(&mut b);
 
     let start = b.create_block();
     b.append_block_params_for_function_params(start);
@@ -162,9 +165,9 @@ fn emitter<'a>(
     let (begin, dispatch, advance, ended) = (of_warp(), of_warp(), of_warp(), of_warp());
     let blocks = of_regions(&mut b, plan.regions.len());
     b.set_cold_block(fault);
-    let clean = crate::simt::nan::clean(f);
     let has =
         |name| isa.isa_flags().iter().any(|flag| flag.name == name && flag.as_bool() == Some(true));
+    let together = (has("has_avx512dq") && has("has_avx512vl")).then_some(together);
     let (has_fma, has_rounding) = (has("has_fma"), has("has_sse41"));
     let kernel = module.functions.iter().position(|g| g.name == f.name).unwrap_or(0);
     let (shared, _) = cushim_ptx::exec::shared_layout(module, kernel as u32);
@@ -172,7 +175,6 @@ fn emitter<'a>(
         true => cushim_ptx::origin::origins(module, kernel as u32),
         false => Origins::new(),
     };
-    let read = read(f);
     let head = crate::warp::frame_head(f);
     Emit {
         b,
@@ -181,13 +183,14 @@ fn emitter<'a>(
         plan,
         checked,
         origins,
-        clean,
+        clean: crate::simt::nan::clean(f),
         has_fma,
         has_rounding,
         warp,
         helper,
         preserving,
         touching,
+        together,
         registers: INTERFACE.frame + head,
         frame_size: head as u32 + plan.frame_size,
         begin,
@@ -211,7 +214,7 @@ fn emitter<'a>(
         written: BTreeSet::new(),
         lanes_of: HashMap::new(),
         shared,
-        read,
+        read: read(f),
         globals: module.globals.iter().map(|g| (g.size, g.align)).collect(),
         sites: Vec::new(),
         groups: Vec::new(),
@@ -238,8 +241,9 @@ fn of_regions(b: &mut FunctionBuilder<'_>, count: usize) -> Vec<Block> {
     (0..count).map(of_region).collect()
 }
 
-/// What code calls: helpers, thunks that preserve all registers, and the one that touches what is read soon.
-fn helpers(b: &mut FunctionBuilder<'_>) -> [SigRef; 3] {
+/// What code calls: helpers, thunks that preserve all registers, the one that touches what is read soon, and accesses of
+/// many lanes.
+fn helpers(b: &mut FunctionBuilder<'_>) -> [SigRef; 4] {
     let mut helper = Signature::new(CallConv::SystemV);
     helper.params.push(AbiParam::new(types::I64));
     helper.params.extend([AbiParam::new(types::I32), AbiParam::new(types::I32)]);
@@ -252,7 +256,11 @@ fn helpers(b: &mut FunctionBuilder<'_>) -> [SigRef; 3] {
     let mut touching = Signature::new(CallConv::PreserveAll);
     touching.params.push(AbiParam::new(types::I64));
     let touching = b.import_signature(touching);
-    [helper, preserving, touching]
+    let mut together = Signature::new(CallConv::PreserveAll);
+    let params = [types::I64, types::I32, types::I64];
+    together.params.extend(params.map(AbiParam::new));
+    let together = b.import_signature(together);
+    [helper, preserving, touching, together]
 }
 
 /// The registers that are read anywhere.

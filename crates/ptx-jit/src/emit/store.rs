@@ -69,6 +69,7 @@ impl Emit<'_> {
         self.jump(next, &[]);
         self.b.switch_to_block(slow);
         self.lanes_of.clone_from(&known);
+        self.store_part(&reach, &values[0], mask, next);
         self.store_by_helper(inst, &address, &values, mask, true);
         self.lanes_of = known;
         self.jump(next, &[]);

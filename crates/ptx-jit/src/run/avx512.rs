@@ -8,6 +8,7 @@ use super::lane::warp;
 use super::vector_float::{self, flushing};
 use crate::warp::task::{DOWN, SAME, UP};
 use crate::warp::{SLOTS, Slot, Warp};
+use cushim_ptx::alu::sfu::{self, Interpolated};
 use std::arch::x86_64::*;
 
 /// Multiply-add in a directed rounding: an instruction where the processor has the rounding in its code, else the
@@ -22,6 +23,52 @@ pub(super) unsafe fn directed(w: *mut Warp, flags: u32, mask: u32) -> u32 {
     // SAFETY: the processor has it; a warp is aligned.
     unsafe { fused(&mut w.scratch, flags) };
     0
+}
+
+/// Of each lane's interval the coefficients: by an instruction that looks 16 numbers up in two registers, as a table has
+/// 64 or 128 rows. Loads by lane take four times as long.
+///
+/// # Safety
+/// As for [`sixteen`]; intervals are those of the table.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) unsafe fn look_up(of: Interpolated, interval: &[u32; 32]) -> ([u32; 32], [i32; 32]) {
+    let (first, factors) = sfu::coefficients(of);
+    let mut out = ([0; 32], [0; 32]);
+    for half in [0, 16] {
+        // SAFETY: 16 of 32 numbers.
+        let n = unsafe { _mm512_loadu_si512(interval.as_ptr().add(half).cast()) };
+        let (a, b) = (
+            of_table(first.as_ptr().cast(), first.len(), n),
+            of_table(factors.as_ptr(), factors.len(), n),
+        );
+        // SAFETY: 16 of 32 numbers each.
+        unsafe {
+            _mm512_storeu_si512(out.0.as_mut_ptr().add(half).cast(), a);
+            _mm512_storeu_si512(out.1.as_mut_ptr().add(half).cast(), b);
+        }
+    }
+    out
+}
+
+/// The numbers of a table of 64 or 128 that lanes ask for.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn of_table(table: *const i32, rows: usize, n: __m512i) -> __m512i {
+    // SAFETY: 32 numbers of a table that has as many from there on.
+    let part = |k: usize| unsafe {
+        let low = _mm512_loadu_si512(table.add(32 * k).cast());
+        let high = _mm512_loadu_si512(table.add(32 * k + 16).cast());
+        _mm512_permutex2var_epi32(low, n, high)
+    };
+    let bit = |b: i32| _mm512_test_epi32_mask(n, _mm512_set1_epi32(b));
+    let odd = bit(32);
+    let low = _mm512_mask_mov_epi32(part(0), odd, part(1));
+    if rows <= 64 {
+        return low;
+    }
+    let high = _mm512_mask_mov_epi32(part(2), odd, part(3));
+    _mm512_mask_mov_epi32(low, bit(64), high)
 }
 
 /// Subnormal numbers as zeros, if the flags say so.

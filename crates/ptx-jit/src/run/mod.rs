@@ -37,6 +37,7 @@ mod show;
 mod stack;
 mod texture;
 mod tier;
+mod together;
 pub(crate) mod trap;
 mod trial;
 mod turn;

@@ -12,7 +12,7 @@
 use crate::warp::task::{DOWN, FTZ, SAME, UP};
 use crate::warp::{SLOTS, Slot, Warp};
 use cushim_ptx::alu::fused;
-use cushim_ptx::alu::sfu::{self, form};
+use cushim_ptx::alu::sfu::{self, Interpolated, form};
 
 pub(super) type Lanes = [u32; 32];
 
@@ -100,9 +100,39 @@ fn each_of_three(slots: &mut [Slot; SLOTS], flags: u32, f: impl Fn(f32, f32, f32
     }
 }
 
+/// The same, of coefficients that are looked up for all lanes at once: first the intervals are found, of which nothing else is
+/// computed.
+macro_rules! looked_up {
+    ($slots:ident, $flags:ident, $table:ident, $f:ident) => {{
+        let x = *narrow(&mut $slots[0]);
+        let out = narrow(&mut $slots[0]);
+        if $flags & FTZ != 0 {
+            looked_up!(x, out, $table, $f, true);
+        } else {
+            looked_up!(x, out, $table, $f, false);
+        }
+    }};
+    ($x:ident, $out:ident, $table:ident, $f:ident, $ftz:literal) => {{
+        let (first, factors) = sfu::coefficients(Interpolated::$table);
+        let any = (first[0], factors[0]);
+        let mut interval = [0; 32];
+        for l in 0..32 {
+            form::$f::<$ftz>($x[l], |n| {
+                interval[l] = n;
+                any
+            });
+        }
+        // SAFETY: the processor has AVX-512, as whoever calls this found.
+        let rows = unsafe { $crate::run::avx512::look_up(Interpolated::$table, &interval) };
+        for l in 0..32 {
+            $out[l] = form::$f::<$ftz>($x[l], |_| (rows.0[l], rows.1[l]));
+        }
+    }};
+}
+
 /// Defines a helper: the loop, compiled for several kinds of processor, and how many operands of 32 bits it reads.
 macro_rules! vector_helpers {
-    ($($name:ident[$operands:literal]: |$slots:ident, $flags:ident| $body:expr;)*) => {$(
+    ($($name:ident[$operands:literal]: |$slots:ident, $flags:ident| $body:expr $(, $widest:expr)?;)*) => {$(
         pub(super) unsafe fn $name(w: *mut Warp, $flags: u32, _: u32) -> u32 {
             #[inline(always)]
             fn any($slots: &mut [Slot; SLOTS], $flags: u32) {
@@ -111,6 +141,12 @@ macro_rules! vector_helpers {
             #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw")]
             fn avx512(slots: &mut [Slot; SLOTS], flags: u32) {
                 slots.iter_mut().take($operands).for_each(|s| $crate::run::joined::by_64(s));
+                $({
+                    let ($slots, $flags) = (&mut *slots, flags);
+                    $widest;
+                    return;
+                })?
+                #[allow(unreachable_code)]
                 any(slots, flags);
             }
             #[target_feature(enable = "avx2,fma")]
@@ -136,11 +172,11 @@ macro_rules! vector_helpers {
 pub(super) use vector_helpers;
 
 vector_helpers! {
-    ex2[1]: |slots, flags| one_of!(slots, flags, form::ex2::<true>, form::ex2::<false>);
-    lg2[1]: |slots, flags| one_of!(slots, flags, form::lg2::<true>, form::lg2::<false>);
-    rcp[1]: |slots, flags| one_of!(slots, flags, form::rcp::<true>, form::rcp::<false>);
-    rsqrt[1]: |slots, flags| one_of!(slots, flags, form::rsqrt::<true>, form::rsqrt::<false>);
-    sqrt[1]: |slots, flags| one_of!(slots, flags, form::sqrt::<true>, form::sqrt::<false>);
+    ex2[1]: |slots, flags| one_of!(slots, flags, form::ex2::<true>, form::ex2::<false>), looked_up!(slots, flags, Ex2, ex2_by);
+    lg2[1]: |slots, flags| one_of!(slots, flags, form::lg2::<true>, form::lg2::<false>), looked_up!(slots, flags, Lg2, lg2_by);
+    rcp[1]: |slots, flags| one_of!(slots, flags, form::rcp::<true>, form::rcp::<false>), looked_up!(slots, flags, Rcp, rcp_by);
+    rsqrt[1]: |slots, flags| one_of!(slots, flags, form::rsqrt::<true>, form::rsqrt::<false>), looked_up!(slots, flags, Rsqrt, rsqrt_by);
+    sqrt[1]: |slots, flags| one_of!(slots, flags, form::sqrt::<true>, form::sqrt::<false>), looked_up!(slots, flags, Sqrt, sqrt_by);
     tanh[1]: |slots, flags| one_of!(slots, flags, sfu::tanh, sfu::tanh);
     sin[1]: |slots, flags| one_of!(slots, flags, form::sin, form::sin);
     cos[1]: |slots, flags| one_of!(slots, flags, form::cos, form::cos);

@@ -32,7 +32,7 @@ macro_rules! offsets {
 offsets! {
     /// Offsets in a [`Warp`].
     WarpOffsets of Warp:
-    act, answer, arena, arena_size, bounds, budget, from, full, gathered, globals, height, helpers, live, local, local_size, local_stride, low, marks, masks, meet, next, params, preserve_all, reduced, room, rows, scratch, shared, shared_marks, shared_size, status, taking, tid, touch, uniform, warps,
+    act, answer, arena, arena_size, bounds, budget, from, full, gathered, globals, height, helpers, live, local, local_size, local_stride, low, marks, masks, meet, next, params, preserve_all, reduced, room, rows, scratch, shared, shared_marks, shared_size, status, taking, tid, together, touch, uniform, warps,
 }
 
 offsets! {

@@ -11,6 +11,7 @@ mod output;
 mod site;
 mod state;
 pub(crate) mod task;
+mod together;
 mod uniform;
 
 pub(crate) use helper::Which;
@@ -21,4 +22,5 @@ pub(crate) use state::{
     Arrival, CLUSTER, DONE, Entry, FAULT, NOWHERE, Parked, Placed, Row, SIGNAL, SLOTS, Slot, WAITS,
     Warp, WarpLoop, YIELDS, collected, frame_head, more_slots, stride,
 };
+pub(crate) use together::Together;
 pub(crate) use uniform::Uniform;

@@ -203,7 +203,9 @@ pub(crate) struct Warp {
     pub(crate) preserve_all: usize,
     /// The thunk that tells of an access.
     pub(crate) touch: usize,
-    /// What a helper answered that was called through it.
+    /// The functions for accesses of many lanes, see [`super::Together`].
+    pub(crate) together: *const (),
+    /// What a helper answered that was called through the thunk, or one of those functions.
     pub(crate) answer: u32,
     /// In a loop over lanes: from which one on; else 0.
     pub(crate) from: u32,

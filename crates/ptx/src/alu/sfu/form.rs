@@ -3,7 +3,7 @@
 //! Owns the forms with and without `.ftz`, of singles, doubles, halves and bfloat16: operands that are scaled, since the unit
 //! takes subnormal numbers for zeros, quotients by reciprocals, turns of angles. Operands and results are bits.
 
-use super::{INFINITY, NAN, ONE, SIGN};
+use super::{INFINITY, NAN, ONE, Row, SIGN};
 
 /// 2^24, by which subnormal numbers become normal ones.
 const UP: f32 = 16_777_216.0;
@@ -44,43 +44,67 @@ fn mul(a: u32, b: f32) -> u32 {
 /// `rcp.approx.f32`.
 #[inline(always)]
 pub fn rcp<const FTZ: bool>(x: u32) -> u32 {
+    rcp_by::<FTZ>(x, |n| super::RCP.row(n))
+}
+
+/// The same, of coefficients that somebody else looks up.
+#[inline(always)]
+pub fn rcp_by<const FTZ: bool>(x: u32, look: impl FnMut(u32) -> Row) -> u32 {
     if FTZ {
-        return super::rcp(x);
+        return super::rcp_by(x, look);
     }
     let by = if small(x) { UP } else { 1.0 };
     let by = if large(x) { DOWN } else { by };
-    mul(super::rcp(mul(x, by)), by)
+    mul(super::rcp_by(mul(x, by), look), by)
 }
 
 /// `rsqrt.approx.f32`.
 #[inline(always)]
 pub fn rsqrt<const FTZ: bool>(x: u32) -> u32 {
+    rsqrt_by::<FTZ>(x, |n| super::RSQRT.row(n))
+}
+
+/// The same, of coefficients that somebody else looks up.
+#[inline(always)]
+pub fn rsqrt_by<const FTZ: bool>(x: u32, look: impl FnMut(u32) -> Row) -> u32 {
     if FTZ {
-        return super::rsqrt(x);
+        return super::rsqrt_by(x, look);
     }
     let (up, down) = if small(x) { (UP, 4096.0) } else { (1.0, 1.0) };
-    mul(super::rsqrt(mul(x, up)), down)
+    mul(super::rsqrt_by(mul(x, up), look), down)
 }
 
 /// `sqrt.approx.f32`.
 #[inline(always)]
 pub fn sqrt<const FTZ: bool>(x: u32) -> u32 {
+    sqrt_by::<FTZ>(x, |n| super::SQRT.row(n))
+}
+
+/// The same, of coefficients that somebody else looks up.
+#[inline(always)]
+pub fn sqrt_by<const FTZ: bool>(x: u32, look: impl FnMut(u32) -> Row) -> u32 {
     if FTZ {
-        return super::sqrt(x);
+        return super::sqrt_by(x, look);
     }
     let (up, down) = if small(x) { (UP, 1.0 / 4096.0) } else { (1.0, 1.0) };
-    mul(super::sqrt(mul(x, up)), down)
+    mul(super::sqrt_by(mul(x, up), look), down)
 }
 
 /// `ex2.approx.f32`.
 #[inline(always)]
 pub fn ex2<const FTZ: bool>(x: u32) -> u32 {
+    ex2_by::<FTZ>(x, |n| super::EX2.row(n))
+}
+
+/// The same, of coefficients that somebody else looks up.
+#[inline(always)]
+pub fn ex2_by<const FTZ: bool>(x: u32, look: impl FnMut(u32) -> Row) -> u32 {
     if FTZ {
-        return super::ex2(x);
+        return super::ex2_by(x, look);
     }
     // Below -126, the square of half the power. NaNs are below nothing.
     let low = x > 0xc2fc_0000 && x <= SIGN | INFINITY;
-    let v = super::ex2(mul(x, if low { 0.5 } else { 1.0 }));
+    let v = super::ex2_by(mul(x, if low { 0.5 } else { 1.0 }), look);
     // Neither is NaN where the square is taken.
     let square = (f(v) * f(v)).to_bits();
     if low { square } else { v }
@@ -89,11 +113,17 @@ pub fn ex2<const FTZ: bool>(x: u32) -> u32 {
 /// `lg2.approx.f32`.
 #[inline(always)]
 pub fn lg2<const FTZ: bool>(x: u32) -> u32 {
+    lg2_by::<FTZ>(x, |n| super::LG2.row(n))
+}
+
+/// The same, of coefficients that somebody else looks up.
+#[inline(always)]
+pub fn lg2_by<const FTZ: bool>(x: u32, look: impl FnMut(u32) -> Row) -> u32 {
     if FTZ {
-        return super::lg2(x);
+        return super::lg2_by(x, look);
     }
     let (up, less) = if small(x) { (UP, 24.0) } else { (1.0, 0.0) };
-    bits(f(super::lg2(mul(x, up))) - less)
+    bits(f(super::lg2_by(mul(x, up), look)) - less)
 }
 
 /// An angle in turns, rounded towards zero.
@@ -121,12 +151,22 @@ pub fn cos(x: u32) -> u32 {
 /// `div.approx.f32`, or `div.full.f32` (`FULL`), which takes divisors above 2^126 as well.
 #[inline(always)]
 pub fn div<const FTZ: bool, const FULL: bool>(a: u32, b: u32) -> u32 {
+    div_by::<FTZ, FULL>(a, b, |n| super::RCP.row(n))
+}
+
+/// The same, of coefficients that somebody else looks up.
+#[inline(always)]
+pub fn div_by<const FTZ: bool, const FULL: bool>(
+    a: u32,
+    b: u32,
+    look: impl FnMut(u32) -> Row,
+) -> u32 {
     let by = if !FTZ && small(b) { UP } else { 1.0 };
     let by = if FULL && large(b) { DOWN } else { by };
     let (a, b) = if FTZ { (flush(a), flush(b)) } else { (a, b) };
     let (a, b) = (mul(a, by), mul(b, by));
     let (a, b) = if FTZ { (flush(a), flush(b)) } else { (a, b) };
-    let v = mul(a, f(super::rcp(b)));
+    let v = mul(a, f(super::rcp_by(b, look)));
     if FTZ { flush(v) } else { v }
 }
 

@@ -13,6 +13,8 @@ pub mod form;
 mod table;
 mod tables;
 
+pub use table::Row;
+use table::sum;
 use tables::{EX2, LG2, RCP, RSQRT, SIN, SQRT, TANH, TANH_FIRST};
 
 const SIGN: u32 = 1 << 31;
@@ -81,24 +83,30 @@ fn single(v: i64, point: u32) -> u32 {
 
 /// 1 / x of a fraction, from 2^23 to 2^24.
 #[inline(always)]
-fn rcp_fraction(x: u32) -> u32 {
+fn rcp_fraction(x: u32, mut look: impl FnMut(u32) -> Row) -> u32 {
     let place = x & 0xffff;
-    ((RCP.sum(x >> 16, place, square(place << 1), [13, 0]) + 0x47e7) >> 15) as u32
+    ((sum(look(x >> 16), place, square(place << 1), [13, 0]) + 0x47e7) >> 15) as u32
 }
 
 /// 1 / √x of 24 bits, whose highest is set for 2 to 4, from 2^23 to 2^24.
 #[inline(always)]
-fn rsqrt_fraction(x: u32) -> u32 {
+fn rsqrt_fraction(x: u32, mut look: impl FnMut(u32) -> Row) -> u32 {
     let (interval, place, square) = split(x);
-    let v = ((RSQRT.sum(interval, place, square, [14, 2]) + 0x7fff) >> 16) as u32;
+    let v = ((sum(look(interval), place, square, [14, 2]) + 0x7fff) >> 16) as u32;
     if x == 0 { 2 * ONE } else { v }
 }
 
 /// `MUFU.RCP`. Subnormal numbers are zeros.
 #[inline(always)]
 pub fn rcp(x: u32) -> u32 {
+    rcp_by(x, |n| RCP.row(n))
+}
+
+/// The same, of coefficients that somebody else looks up.
+#[inline(always)]
+pub fn rcp_by(x: u32, look: impl FnMut(u32) -> Row) -> u32 {
     let (sign, e, fraction) = (x & SIGN, x >> 23 & 0xff, x & (ONE - 1));
-    let bits = ((253 - e.cast_signed()) << 23) + (rcp_fraction(fraction) - ONE).cast_signed();
+    let bits = ((253 - e.cast_signed()) << 23) + (rcp_fraction(fraction, look) - ONE).cast_signed();
     let v = if bits < ONE.cast_signed() { 0 } else { bits.cast_unsigned() };
     let v = if e == 0 { INFINITY } else { v };
     let v = sign | if e == 255 { 0 } else { v };
@@ -123,17 +131,29 @@ fn root(x: u32, v: u32, of_zero: u32, of_infinity: u32) -> u32 {
 /// `MUFU.RSQ`.
 #[inline(always)]
 pub fn rsqrt(x: u32) -> u32 {
+    rsqrt_by(x, |n| RSQRT.row(n))
+}
+
+/// The same, of coefficients that somebody else looks up.
+#[inline(always)]
+pub fn rsqrt_by(x: u32, look: impl FnMut(u32) -> Row) -> u32 {
     let (half, fraction) = halve(x >> 23 & 0xff, 127, x & (ONE - 1));
-    let v = ((126 - half) << 23).cast_unsigned() + (rsqrt_fraction(fraction) - ONE);
+    let v = ((126 - half) << 23).cast_unsigned() + (rsqrt_fraction(fraction, look) - ONE);
     root(x, v, INFINITY, 0)
 }
 
 /// `MUFU.SQRT`.
 #[inline(always)]
 pub fn sqrt(x: u32) -> u32 {
+    sqrt_by(x, |n| SQRT.row(n))
+}
+
+/// The same, of coefficients that somebody else looks up.
+#[inline(always)]
+pub fn sqrt_by(x: u32, mut look: impl FnMut(u32) -> Row) -> u32 {
     let (half, fraction) = halve(x >> 23 & 0xff, 127, x & (ONE - 1));
     let (interval, place, square) = split(fraction);
-    let v = ((SQRT.sum(interval, place, square, [15, 0]) + 0xffff) >> 17) as u32;
+    let v = ((sum(look(interval), place, square, [15, 0]) + 0xffff) >> 17) as u32;
     let v = ((127 + half) << 23).cast_unsigned() + (v - ONE);
     root(x, v, 0, INFINITY)
 }
@@ -141,6 +161,12 @@ pub fn sqrt(x: u32) -> u32 {
 /// `MUFU.EX2`: of a number with 23 bits behind the point, the rest cut off.
 #[inline(always)]
 pub fn ex2(x: u32) -> u32 {
+    ex2_by(x, |n| EX2.row(n))
+}
+
+/// The same, of coefficients that somebody else looks up.
+#[inline(always)]
+pub fn ex2_by(x: u32, mut look: impl FnMut(u32) -> Row) -> u32 {
     let (e, fraction) = (x >> 23 & 0xff, x & (ONE - 1));
     let m = fraction | ONE;
     let fixed = if e >= 127 { m << ((e - 127) & 7) } else { m >> (127 - e).min(31) };
@@ -149,7 +175,7 @@ pub fn ex2(x: u32) -> u32 {
     let whole = u32::from(fixed & (ONE - 1) == 0);
     let fixed = (fixed ^ negative).wrapping_add(negative & whole).cast_signed();
     let (interval, place, square) = split(fixed.cast_unsigned() & (ONE - 1));
-    let v = ((EX2.sum(interval, place, square, [13, 0]) + 0x77e2) >> 15) as u32;
+    let v = ((sum(look(interval), place, square, [13, 0]) + 0x77e2) >> 15) as u32;
     let power = 127 + (fixed >> 23);
     let bits = (power.clamp(0, 255).cast_unsigned() << 23) + (v - ONE);
     let bits = if power < 0 || bits < ONE { 0 } else { bits.min(INFINITY) };
@@ -161,9 +187,15 @@ pub fn ex2(x: u32) -> u32 {
 /// `MUFU.LG2`.
 #[inline(always)]
 pub fn lg2(x: u32) -> u32 {
+    lg2_by(x, |n| LG2.row(n))
+}
+
+/// The same, of coefficients that somebody else looks up.
+#[inline(always)]
+pub fn lg2_by(x: u32, mut look: impl FnMut(u32) -> Row) -> u32 {
     let (e, fraction) = (x >> 23 & 0xff, x & (ONE - 1));
     let (interval, place, square) = split(fraction);
-    let v = (LG2.sum(interval, place, square, [12, 1]) + 0x3345) >> 2;
+    let v = (sum(look(interval), place, square, [12, 1]) + 0x3345) >> 2;
     let one = u32::from(e == 127 && fraction == 0);
     let v = (v & (i64::from(one) - 1)) + ((i64::from(e) - 127) << 36);
     let below = v >> 63;
@@ -180,7 +212,7 @@ fn wave(x: u32, quarter: u32) -> u32 {
     // In the second and fourth quarter it goes back.
     let fraction = (fixed ^ 0u32.wrapping_sub(q & 1)) & (ONE - 1);
     let (interval, place, square) = split(fraction);
-    let bits = single(SIN.sum(interval, place, square, [11, 0]), 37);
+    let bits = single(sum(SIN.row(interval), place, square, [11, 0]), 37);
     let sign = if quarter == 0 { x & SIGN } else { 0 };
     let bits = bits | (sign ^ q << 30 & SIGN);
     if e == 255 { NAN } else { bits }
@@ -230,7 +262,7 @@ const UPPER_INFINITY: u32 = 0x7ff0_0000;
 #[inline(always)]
 pub fn rcp_upper(x: u32) -> u32 {
     let (sign, e, fraction) = (x & SIGN, x >> 20 & 0x7ff, x & (UPPER_ONE - 1));
-    let v = (rcp_fraction(fraction << 3) >> 3) - UPPER_ONE;
+    let v = (rcp_fraction(fraction << 3, |n| RCP.row(n)) >> 3) - UPPER_ONE;
     let bits = ((2045 - e.cast_signed()) << 20) + v.cast_signed();
     let v = if bits < UPPER_ONE.cast_signed() { 0 } else { bits.cast_unsigned() };
     let v = if e == 0 { UPPER_INFINITY } else { v };
@@ -242,7 +274,7 @@ pub fn rcp_upper(x: u32) -> u32 {
 #[inline(always)]
 pub fn rsqrt_upper(x: u32) -> u32 {
     let (half, fraction) = halve(x >> 20 & 0x7ff, 1023, (x & (UPPER_ONE - 1)) << 3);
-    let v = (rsqrt_fraction(fraction) >> 3) - UPPER_ONE;
+    let v = (rsqrt_fraction(fraction, |n| RSQRT.row(n)) >> 3) - UPPER_ONE;
     let v = ((1022 - half) << 20).cast_unsigned() + v;
     let v = if x >= UPPER_INFINITY { NAN } else { v };
     let v = if x == UPPER_INFINITY { 0 } else { v };

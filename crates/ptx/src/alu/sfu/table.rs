@@ -22,20 +22,22 @@ impl<const N: usize> Table<N> {
         table
     }
 
-    /// The polynomial in an interval; the first coefficient and that of the square are shifted left.
+    /// The coefficients of an interval.
     #[inline(always)]
-    pub(super) fn sum(
-        &self,
-        interval: u32,
-        place: u32,
-        square: u32,
-        [first, last]: [u32; 2],
-    ) -> i64 {
+    pub(super) fn row(&self, interval: u32) -> Row {
         let interval = interval as usize % N;
-        let factors = self.factors[interval];
-        let (b, c) = (factors >> 12, factors << 20 >> 20);
-        (i64::from(self.first[interval]) << first)
-            + i64::from(b) * i64::from(place)
-            + (i64::from(c * square.cast_signed()) << last)
+        (self.first[interval], self.factors[interval])
     }
+}
+
+/// The value at the beginning of an interval, and the factors as a table has them.
+pub type Row = (u32, i32);
+
+/// The polynomial in an interval; the first coefficient and that of the square are shifted left.
+#[inline(always)]
+pub(super) fn sum(row: Row, place: u32, square: u32, [first, last]: [u32; 2]) -> i64 {
+    let (b, c) = (row.1 >> 12, row.1 << 20 >> 20);
+    (i64::from(row.0) << first)
+        + i64::from(b) * i64::from(place)
+        + (i64::from(c * square.cast_signed()) << last)
 }

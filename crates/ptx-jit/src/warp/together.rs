@@ -1,0 +1,25 @@
+//! Accesses that code leaves to functions which keep its registers, where the processor has AVX-512.
+//!
+//! Owns their numbers, and where they find addresses and values: in slots of the scratch.
+
+/// A function, by its place in the table behind [`super::Warp::together`]. Addresses that lanes have of their own are in slot 0, values to
+/// store in slot 1, and what was loaded comes to slot [`Together::RESULTS`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Together {
+    LoadRow4,
+    LoadRow8,
+    StoreRow4,
+    StoreRow8,
+    Load4,
+    Load8,
+    LoadShared4,
+    Store4,
+    Store8,
+    StoreShared4,
+}
+
+impl Together {
+    pub(crate) const COUNT: usize = 10;
+    /// Behind the operands of all accesses that have code.
+    pub(crate) const RESULTS: usize = 5;
+}
