@@ -24,9 +24,9 @@ fn the_first_kernel_that_is_too_large_is_named_once() {
     };
     for (by, said) in [
         ("", line("first")),
-        // With the log on, each kernel is named.
+        // With CUSHIM_CPU=report each kernel is named.
         ("report", line("first") + &line("second")),
-        // A user who turned the compiler off gets no message.
+        // With CUSHIM_CPU=interpreter nothing would be compiled anyway: no message.
         ("interpreter", String::new()),
     ] {
         let mut command = Command::new("timeout");
