@@ -67,7 +67,7 @@ def build_client(source, cuda_home, out, major=None):
 
 
 def check(cushim, counter, command, env=None, same_as=None):
-    """Traces a command with the counter in it: [(what, [what is wrong])].
+    """Traces a command with the counter in it: [(what, [differences])].
 
     same_as: the Outcome without a trace to compare output and status with."""
     folder = tempfile.mkdtemp(prefix="cushim-cupti-")

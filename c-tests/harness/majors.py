@@ -37,12 +37,12 @@ def make(toolkits, out):
 
 
 def check(cushim, command, env):
-    """All checks of one way to have the runtimes: [(what, [what is wrong])]."""
+    """All checks with the runtimes linked or loaded in one way: [(what, [differences])]."""
     alone = runs.run(command, env)
     wrong = [] if alone.status == 0 else ["exit status %s: %r" % (alone.status, runs.lines(alone.err)[-2:])]
     for major, toolkit in TOOLKITS.items():
         version = 1000 * int(major) + 10 * int(toolkit.split(".")[1])
-        # 11.8 answers 0 where it finds no device.
+        # 11.8 returns runtime version 0 if it finds no device.
         answers = ["%s: runtime %d," % (major, v) for v in (version, 0)]
         if not any(answer.encode() in alone.out for answer in answers):
             wrong.append("%r was not printed" % answers[0])
