@@ -2,8 +2,8 @@
 
     python c-tests/export/check_hta.py FOLDER RANKS EVENTS    # FOLDER holds rank-0.json …
 
-What HTA reads must be what was written: every rank, every event, exact names. The analyses
-that only look at GPU events find none, because a trace has the host's times only.
+HTA must read what was written: every rank, every event, exact names. Analyses
+that use GPU events only find none, because the trace has the host's times only.
 """
 
 import logging

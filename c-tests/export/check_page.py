@@ -1,9 +1,9 @@
-"""Opens an HTML report in headless Chromium, uses it as a person would, and holds what it shows against
-the events.
+"""Opens an HTML report in headless Chromium, uses it as a person would, and compares its content
+with the events.
 
     python c-tests/export/check_page.py CHROMIUM REPORT.html LINES.jsonl [SCREENSHOT.png]
 
-LINES are the same traces as `cushim export --to jsonl` writes them: everything is summed up anew here, from
+LINES are the same traces, written by `cushim export --to jsonl`: this script computes all sums from the
 single events. Needs the package `playwright` (PyPI) and a Chromium; nothing is downloaded.
 """
 
@@ -85,7 +85,7 @@ class Page:
         return self.rows()
 
     def rows(self):
-        """The rows that are on the screen, as heading -> text; and the exact numbers behind them."""
+        """The visible rows, as heading -> text, and the exact numbers in data-value."""
         return self.page.evaluate("""() => {
             const heads = [...document.querySelectorAll("#table > thead th button")].map(b => b.textContent.replace(/ [▾▴]$/, ""));
             return [...document.querySelectorAll("#table > tbody > tr:not(.details)")].map(tr =>

@@ -1,7 +1,7 @@
 """CUPTI as a second witness: builds the counter and compares its count with a trace.
 
-Knows where CUPTI lies in a CUDA toolkit and in NVIDIA's wheels. The counter is
-loaded by the driver (CUDA_INJECTION64_PATH) into the very process that is traced.
+Knows the place of CUPTI in a CUDA toolkit and in NVIDIA's wheels. The driver loads
+the counter (CUDA_INJECTION64_PATH) into the very process that is traced.
 """
 
 import glob

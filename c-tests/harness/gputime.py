@@ -100,10 +100,10 @@ MORE_NS, MORE_TIMES, LESS_NS, LESS_TIMES = 100_000, 1.5, 2_000, 0.5
 
 
 def judge_events(lines, by_cupti, earlier=()):
-    """(what was seen, [what is wrong]) of launches that event pairs timed, beside CUPTI's times of other runs
-    of the same program, a list of lines for each: no launch may have more than one time, no captured one any, and
-    the shortest time of each kernel has to be CUPTI's or somewhat more. A kernel whose shortest time differs from
-    run to run (on an H200 one of clusters took 52 to 625 us by CUPTI, alone on the GPU) may take what it took in any
+    """(summary, [differences]) for launches with times from event pairs, compared with CUPTI's times of other runs
+    of the same program, a list of lines for each: no launch may have more than one time, no captured launch any, and
+    the shortest time of each kernel must be CUPTI's or somewhat more. A kernel whose shortest time differs from
+    run to run (on an H200 one with clusters took 52 to 625 us by CUPTI, alone on the GPU) may take as long as in any
     of CUPTI's runs. `earlier`: the lines of earlier runs by event pairs."""
     notes = lines[-1].get("notes", [])
     told = sum(int(note.split(": ")[1].split()[0]) for note in notes if "launches have no GPU time" in note)
@@ -181,8 +181,8 @@ def check(cushim, program, path, cuda_home):
 
 
 def again(cushim, path, cuda_home, turns=4):
-    """[(what, [what is wrong])] of one program by event pairs, whose times were not CUPTI's where it ran beside others: the
-    times of a few runs of each kind are compared, as those of a kernel whose pages move differ from run to run."""
+    """[(what, [differences])] of one program by event pairs, whose times differed from CUPTI's while other programs ran: compares the
+    times of a few runs of each kind, as the times of a kernel whose pages move differ from run to run."""
     alone = runs.run([path])
     by_cupti, by_events, results = [], [], []
     for turn in range(turns):
@@ -220,7 +220,7 @@ def number(line):
 
 
 def judge_identity(lines, threads, launches, graphs):
-    """(what was seen, [what is wrong]) of gpu/identity.cu: each launch has the kernel of its shape and no other, each
+    """(summary, [differences]) for gpu/identity.cu: each launch has the kernel of its shape and no other, each
     launch of a graph the nodes of its thread's graph."""
     nodes = 8
     calls = {(line["pid"], line["link"]): line for line in lines if line.get("link") and line["event"] in ("launch", "graph")}

@@ -57,7 +57,7 @@ def read_list(path, major):
 
 
 def read_trace(path):
-    """(header, events, summary) of a trace; ValueError says what is wrong with it."""
+    """(header, events, summary) of a trace; ValueError describes a fault in it."""
     header, events, summary = None, [], None
     with open(path) as lines:
         for number, line in enumerate(lines, 1):
@@ -176,7 +176,7 @@ def outermost(events):
 
 
 def compare(expected, events, runtime_seen=True, statuses=True, complete=True):
-    """What differs between a list and a trace, as lines; none when they agree.
+    """The differences between a list and a trace, as lines; none if they agree.
 
     runtime_seen: the runtime's own calls are visible (a shared runtime).
     statuses:     results are compared too (off where every launch is refused).
@@ -212,7 +212,7 @@ def count_by_name(events):
 
 
 def compare_counts(kernels, graphs, counted):
-    """What differs between a trace and CUPTI's count in the same process, as lines.
+    """The differences between a trace and CUPTI's count in the same process, as lines.
 
     counted: {"kernels": {mangled: n}, "graphs": n}, as cupti_count.c writes it."""
     wrong = []

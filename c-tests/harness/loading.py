@@ -1,7 +1,7 @@
 """Checks that memory stays flat while libraries with kernels are loaded and unloaded repeatedly.
 
-Owns: running reload.cu in several ways at once for a time, looking at each process once a second, and judging what it grows by
-for each load. Knows nothing of how it is built.
+Owns: running reload.cu in several ways at once for a time, measuring each process once a second, and judging its growth
+per load. Does not know how it is built.
 """
 
 import os

@@ -2,8 +2,8 @@
 
 Builds c-tests/majors with the toolkits 11.8, 12.4 and 13.5 and compares the program
 alone and traced. Needs all three toolkits, and no GPU. (With a driver but no device
-the runtimes differ in what they answer to a launch: 100 from 11.8 and 12.4, 35 from
-13.5. What reaches which runtime is shown call by call with stand-ins in place of
+the runtimes return different errors for a launch: 100 from 11.8 and 12.4, 35 from
+13.5. The tests of the shim show which call reaches which runtime, with stubs in place of
 NVIDIA's libraries.)
 """
 

@@ -128,10 +128,10 @@ def variants(which, program):
     each    the shared runtime alone, so that everything is compiled once
     both    the shared and the static runtime, in the plainest way
 
-    Programs of semantics/ and compute/ say something about CUDA or about code, not
-    about how a program is put together: they come with the shared and the static
-    runtime (which compile once) in every set but `full` and `each`, those of
-    compute/ in `matrix` and `pair` with the static one. What is heavy is in neither
+    Programs of semantics/ and compute/ test CUDA or generated code, not
+    the way a program is built: they come with the shared and the static
+    runtime (which share their objects) in every set but `full` and `each`, those of
+    compute/ in `matrix` and `pair` with the static one. `heavy` programs are in neither
     of these two.
     """
     product = [Variant(*v) for v in itertools.product(RUNTIMES, STREAMS, LINKS, COMPRESSIONS)]

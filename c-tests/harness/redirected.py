@@ -120,7 +120,7 @@ FEW = ("PTX", "nth", "grid", "shape", "skip", "whole image", "compare")
 
 
 def check_program(cushim, path, images, arch, out, only=None, more=()):
-    """The rules on one build of redirected.cu, all or those of `only`: [(what, what is wrong)]. `more`: further
+    """The rules on one build of redirected.cu, all or those of `only`: [(what, [differences])]. `more`: further
     options of `cushim trace`."""
     results = []
     alone = cushim.alone([path])

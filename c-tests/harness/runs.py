@@ -129,7 +129,7 @@ def differences(alone, traced):
 
 
 def check_program(cushim, program, variant, path, gpu, env=None, major=13):
-    """All checks of one program in one variant: [(what, [what is wrong])]. `major`:
+    """All checks of one program in one variant: [(what, [differences])]. `major`:
     of the CUDA that it was built with."""
     results = []
     alone, again = patiently(program, lambda limit: run([path], env, limit))

@@ -1,4 +1,4 @@
-// What HIP programs do: memory, launches, LDS, atomics, lanes, numbers of all sizes.
+// Common features of HIP programs: memory, launches, LDS, atomics, lanes, numbers of all sizes.
 #include <hip/hip_runtime.h>
 #include <hip/hip_fp16.h>
 #include <cmath>

@@ -1,7 +1,7 @@
-"""What test suites of others want of pytest where they are run from an installed package, and a record of each test as it
-ends: a line of JSON in the file that SUITE_RESULTS names, so that a run that is cut short has all that came before.
-SUITE_EACH=N takes at most N of the cases of each test function, spread over all of them; SUITE_MOST=N takes at most N
-tests of what is left, at equal distances;
+"""Settings that other projects' test suites need of pytest when they run from an installed package, and a record of each test
+as it ends: a line of JSON in the file that SUITE_RESULTS names, so that an interrupted run keeps the earlier results.
+SUITE_EACH=N takes at most N of the cases of each test function, at equal distances; SUITE_MOST=N takes at most N
+of the remaining tests, at equal distances;
 SUITE_EAGER_ON_HOST=1 computes PyTorch's own kernels on the host (eager_on_host.py)."""
 import json
 import os

@@ -1,7 +1,7 @@
 """PyTorch's own kernels, computed by PyTorch for the CPU and copied to the device.
 
-The wheel of PyTorch has machine code only, which --backend cpu cannot run, and suites of others (Triton's) make their inputs and
-expected results by it. `on_host()` stands in for those kernels; Triton's kernels, memory and copies stay what is tested.
+The wheel of PyTorch has machine code only, which --backend cpu cannot run, and other projects' suites (Triton's) use it to make inputs and
+expected results. `on_host()` replaces those kernels; Triton's kernels, memory and copies are still tested.
 """
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
