@@ -1,5 +1,5 @@
-/* `driver LIBRARY BURSTS LAUNCHES`: what a launch of the driver in LIBRARY costs without a runtime above it,
-   the yardstick of launch.c. Prints the nanoseconds per launch of each burst. */
+/* `driver LIBRARY BURSTS LAUNCHES`: the cost of a launch by the driver in LIBRARY, without a runtime above it;
+   the yardstick for launch.c. Prints the nanoseconds per launch of each burst. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

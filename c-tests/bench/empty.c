@@ -1,5 +1,5 @@
-/* `empty PTX BURSTS LAUNCHES ROUNDS`: as hsa.c, by CUDA's driver in libcuda.so.1: an empty kernel `k` without arguments. The
-   first line is the nanoseconds until its module, which the driver may have to translate, has given its function. */
+/* `empty PTX BURSTS LAUNCHES ROUNDS`: the same as hsa.c through the driver in libcuda.so.1: an empty kernel `k` without arguments.
+   The first line is the nanoseconds until the module, which the driver may have to compile, has returned its function. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

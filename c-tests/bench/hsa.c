@@ -1,7 +1,7 @@
-/* `hsa CODE BURSTS LAUNCHES ROUNDS`: what AMD's runtime needs for a launch by itself, the yardstick of launches through
-   `--backend hsa`. CODE has a kernel `empty` without arguments. Each burst of LAUNCHES packets is written as cushim writes
-   them: the barrier bit, fences at system scope, a signal for each. Prints for each burst the thread's own nanoseconds per
-   launch, then for ROUNDS launches that are waited for, one by one, the nanoseconds from the packet to the end of the wait. */
+/* `hsa CODE BURSTS LAUNCHES ROUNDS`: the cost of a launch by AMD's runtime itself, the yardstick for launches through
+   `--backend hsa`. CODE has a kernel `empty` without arguments. Each packet of a burst of LAUNCHES is as cushim writes it:
+   the barrier bit, fences at system scope, a completion signal. Prints for each burst the thread's own nanoseconds per
+   launch; then, for ROUNDS launches with a wait after each, the nanoseconds from the packet to the end of the wait. */
 #include <fcntl.h>
 #include <hsa/hsa.h>
 #include <stdio.h>

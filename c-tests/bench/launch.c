@@ -1,6 +1,6 @@
 /* `launch THREADS BURSTS LAUNCHES`: the time of a launch of a kernel with four
-   arguments, against a runtime that does nothing. Prints the nanoseconds per
-   launch of each burst, one a line, those of all threads.
+   arguments, with a runtime that does nothing. Prints for each burst the
+   nanoseconds per launch, one line per thread and burst.
    `register N`: the nanoseconds of processor time per registered function, for N. */
 #include <pthread.h>
 #include <time.h>
@@ -41,7 +41,7 @@ int main(int argc, char **argv) {
     if (argc > 2 && !strcmp(argv[1], "register")) {
         int count = atoi(argv[2]);
         char (*names)[128] = malloc((size_t)count * sizeof *names);
-        for (int i = 0; i < count; i++) /* as long as PyTorch's are in the middle */
+        for (int i = 0; i < count; i++) /* PyTorch's names have this median length */
             snprintf(names[i], sizeof names[i], "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_15CUDAFunctor_addIfEENS_6detail5ArrayIPcLi%dEEEEviT0_T1_", i);
         double begun = now(CLOCK_PROCESS_CPUTIME_ID);
         for (int i = 0; i < count; i++) __cudaRegisterFunction(h, stubs + i * 16, names[i], names[i], -1, 0, 0, 0, 0, 0);

@@ -1,4 +1,4 @@
-/* One tracepoint with what cushim keeps of a launch with four arguments. */
+/* One tracepoint with the data that cushim records of a launch with four arguments. */
 #undef LTTNG_UST_TRACEPOINT_PROVIDER
 #define LTTNG_UST_TRACEPOINT_PROVIDER bench
 #undef LTTNG_UST_TRACEPOINT_INCLUDE

@@ -1,6 +1,6 @@
-/* `lttng THREADS EVENTS`: what a tracepoint of LTTng-UST costs that holds as much
-   as cushim keeps of a launch. Per event by the time-stamp counter, two readings by
-   themselves taken off, as crates/trace/examples/recorder_bench.rs does for ours. */
+/* `lttng THREADS EVENTS`: the cost of an LTTng-UST tracepoint that holds as much data
+   as cushim records of a launch. Per event, by the time-stamp counter, minus the cost of two
+   readings, as crates/trace/examples/recorder_bench.rs measures ours. */
 #define LTTNG_UST_TRACEPOINT_CREATE_PROBES
 #define LTTNG_UST_TRACEPOINT_DEFINE
 #include "lttng-provider.h"

@@ -1,6 +1,6 @@
 /* `start N PROGRAM LIBRARY [VARIABLE=VALUE]...`: starts PROGRAM and waits for
-   its end, N times without and N times with LIBRARY in LD_PRELOAD and these
-   variables, taking turns. Prints a line `bare ns` or `preloaded ns` for each. */
+   its end, alternately without and with LIBRARY in LD_PRELOAD and these
+   variables, N times each. Prints a line `bare ns` or `preloaded ns` for each. */
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>

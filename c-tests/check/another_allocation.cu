@@ -1,4 +1,4 @@
-// Accesses that land in another allocation, which is in use; and some that do so rightly.
+// Accesses that land in another live allocation; some of them are valid.
 #include <cstddef>
 #include <cstdio>
 
@@ -23,7 +23,7 @@ __global__ void rows_of(const float *rows, float *out, int pitch) {
     out[threadIdx.x] = sum;
 }
 
-// Addresses of either, and differences of the two.
+// Addresses in either allocation, and differences of the two.
 __global__ void either(float *a, float *b, ptrdiff_t between, Both both, float **table) {
     int i = threadIdx.x;
     float *chosen = i % 2 ? a : b;

@@ -1,4 +1,4 @@
-// Both sides of a branch have a barrier of their own, and lanes of one warp go to both.
+// Each side of a branch has its own barrier, and lanes of one warp take both sides.
 #include <cstdio>
 
 __global__ void sides(int *to) {

@@ -1,4 +1,4 @@
-// A barrier for a part of the block names a number of threads that is no multiple of a warp's.
+// A barrier for a part of the block has a thread count that is no multiple of the warp size.
 #include <cstdio>
 
 __global__ void half(int *to) {

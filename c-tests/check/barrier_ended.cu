@@ -1,4 +1,4 @@
-// Threads beyond the end of an array have ended when the others come to a barrier that is for all of the block.
+// Threads beyond the end of an array have already exited when the others reach a barrier of the whole block.
 #include <cstdio>
 
 __global__ void shift(const int *from, int *to, int n) {

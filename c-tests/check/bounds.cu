@@ -1,4 +1,4 @@
-// One thread too many writes behind the end of an array: by four bytes, on the same page as the array.
+// One thread too many writes 4 bytes past the end of an array, on the same page as the array.
 #include <cstdio>
 
 __global__ void fill(float *to, int n) {

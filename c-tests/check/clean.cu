@@ -1,5 +1,5 @@
-// What looks like a mistake and is none: the last bytes of allocations, memory that is freed and allocated again, reads
-// of what a copy, a set, another kernel or an atomic operation wrote, lanes that take no part, an error that is asked for.
+// Valid code that looks like a mistake: the last bytes of allocations, memory that is freed and allocated again, reads of
+// data that a copy, a memset, another kernel or an atomic wrote, inactive lanes, an error that the program checks for.
 #include <cstdio>
 
 __device__ int variable[3];

@@ -1,4 +1,4 @@
-// A copy and a set that go on behind the end of what they write.
+// A copy and a memset that write past the end of their destination.
 #include <cstdio>
 
 int main() {

@@ -1,4 +1,4 @@
-// A launch that cannot be, of which the program never hears.
+// An invalid launch whose error the program never checks.
 #include <cstdio>
 
 __global__ void nothing() {}

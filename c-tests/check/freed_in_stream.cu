@@ -1,4 +1,4 @@
-// A kernel uses memory behind its cudaFreeAsync in the same stream.
+// A kernel uses memory after its cudaFreeAsync in the same stream.
 #include <cstdio>
 
 __global__ void write(int *to) { to[threadIdx.x] = threadIdx.x; }

@@ -1,4 +1,4 @@
-// An address that is freed twice, and one that nobody allocated.
+// A double free, and a free of an address that was never allocated.
 #include <cstdio>
 
 int main() {

@@ -1,5 +1,5 @@
 // options: --destroy-on-device-error kernel
-// Two launches write behind the end of an array and end there; the one behind them runs, and nobody hears of an error.
+// Two launches write past the end of an array and stop there; the launch after them runs, and the program sees no error.
 #include <cstdio>
 
 __global__ void fill(float *to, int n) {

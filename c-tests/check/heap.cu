@@ -1,4 +1,4 @@
-// A kernel writes behind the end of what malloc gave it.
+// A kernel writes past the end of memory from malloc.
 #include <cstdio>
 
 __global__ void make(int *to) {

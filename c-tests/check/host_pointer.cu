@@ -1,4 +1,4 @@
-// A copy in the wrong direction, and a kernel that is given memory of the host.
+// A copy in the wrong direction, and a kernel that gets a pointer to host memory.
 #include <cstdio>
 #include <cstdlib>
 

@@ -1,4 +1,4 @@
-// Two allocations of one line and one of another are never freed; one is.
+// Two allocations of one line and one of another line are never freed; one allocation is.
 #include <cstdio>
 
 static void *make(size_t bytes) {

@@ -1,4 +1,4 @@
-// A thread writes far behind an array of its own.
+// A thread writes far past the end of its local array.
 #include <cstdio>
 
 __global__ void scatter(int *to, int at) {

@@ -1,4 +1,4 @@
-// Lanes of a warp come to one shuffle with masks that differ.
+// Lanes of a warp execute one shuffle with different masks.
 #include <cstdio>
 
 __global__ void exchange(int *to) {

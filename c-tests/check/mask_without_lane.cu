@@ -1,4 +1,4 @@
-// Lanes shuffle with a mask of the lower half only, in which the upper half takes part, too.
+// Lanes execute a shuffle with a mask of the lower half; the upper half executes it, too.
 #include <cstdio>
 
 __global__ void shuffle(int *to) {

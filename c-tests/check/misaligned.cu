@@ -1,4 +1,4 @@
-// Pairs of floats at an address that is no multiple of their size.
+// Accesses to float2 at an address that is no multiple of its size.
 #include <cstdio>
 
 __global__ void add(float *at) {

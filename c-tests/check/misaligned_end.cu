@@ -1,4 +1,4 @@
-// A kernel writes to a misaligned address, and beyond the end of a variable: a GPU says the former.
+// A kernel writes to a misaligned address beyond the end of a variable: a GPU reports the misalignment.
 #include <cstdio>
 
 __device__ int x;

@@ -1,4 +1,4 @@
-// Reads that begin before an array, where another one may lie.
+// Reads before the start of an array, where another array may be.
 #include <cstdio>
 
 __global__ void blur(const float *from, float *to) {

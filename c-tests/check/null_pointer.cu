@@ -1,4 +1,4 @@
-// A kernel whose pointer is null: an allocation that was too large failed, and nobody looked.
+// A kernel gets a null pointer: an allocation that was too large failed, and the program did not check.
 #include <cstdio>
 
 __global__ void fill(int *at, int from) { at[from] = 1; }

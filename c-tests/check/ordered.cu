@@ -1,5 +1,5 @@
-// What looks like a race and is none: barriers of parts of a block, fences with flags, a count behind a fence, lanes that meet,
-// atomic operations, one value written by many, streams ordered by an event or by waiting.
+// Valid code that looks like a race: barriers of parts of a block, fences with flags, a counter after a fence, lanes that
+// converge, atomics, one value written by many threads, streams ordered by an event or by synchronisation.
 #include <cstdio>
 #include <cuda/atomic>
 
@@ -7,7 +7,7 @@ __device__ unsigned came;
 __device__ volatile int flag;
 __device__ int value;
 
-// A producer warp comes and goes on, a consumer warp waits.
+// A producer warp arrives and continues, a consumer warp waits.
 __global__ void handed(int *to) {
     __shared__ int room[32];
     if (threadIdx.x < 32) {

@@ -1,4 +1,4 @@
-// A kernel writes behind the end of an array; the one behind it in the stream would read what the first has not written: a GPU does not run it.
+// A kernel writes past the end of an array; the next kernel in the stream would read data that the first did not write: a GPU does not run it.
 #include <cstdio>
 
 __global__ void fill(float *to, int n) {

@@ -1,4 +1,4 @@
-// The last block to come reads what all have written; no fence orders the writes before the count.
+// The last block to arrive reads the data of all blocks; no fence orders their writes before the counter.
 #include <cstdio>
 
 __device__ unsigned came;

@@ -1,4 +1,4 @@
-// Eight threads of a warp add to each element of a vector, and nothing orders them.
+// Eight threads of a warp add to each element of a vector without any order.
 #include <cstdio>
 
 __global__ void multiply(const float *matrix, const float *from, float *to, int n) {

@@ -1,4 +1,4 @@
-// A block sums twice in the same shared memory: the second sum begins while others still read the first one's result.
+// A block sums twice in the same shared memory: the second sum starts while threads still read the first result.
 #include <cstdio>
 
 __device__ float sum(float own, float *room) {

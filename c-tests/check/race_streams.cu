@@ -1,5 +1,5 @@
-// A kernel in one stream reads what a kernel in another stream writes, and nothing orders the two: that the host waits some time
-// does not, it only makes the report the same each time.
+// A kernel in one stream reads data that a kernel in another stream writes, without any order. The host's delay does not order
+// them: it only makes the report the same in each run.
 #include <cstdio>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-// Two warps exchange values by shared memory, with a barrier of each warp only.
+// Two warps exchange values through shared memory, but each synchronises with a warp barrier only.
 #include <cstdio>
 
 __global__ void exchange(const int *from, int *to) {

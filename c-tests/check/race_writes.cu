@@ -1,4 +1,4 @@
-// Each block writes its number to the same place.
+// All blocks write their numbers to the same address.
 #include <cstdio>
 
 __global__ void write(int *to) {

@@ -1,4 +1,4 @@
-// Plain reads beside atomic operations: the begin of a loop that tries again is no race, a read of what others have added is one.
+// Plain reads together with atomics: the first read of a compare-and-swap loop is no race, a read of a sum that others add to is one.
 #include <cstdio>
 
 __device__ float product = 1;

@@ -1,4 +1,4 @@
-// One element too many of dynamic shared memory.
+// An access one element past the end of dynamic shared memory.
 #include <cstdio>
 
 __global__ void turn(int *to) {

@@ -1,4 +1,4 @@
-// Half of an array is written, all of it is summed.
+// Half of an array is written, but all of it is summed.
 #include <cstdio>
 
 __global__ void write(float *to, int n) {

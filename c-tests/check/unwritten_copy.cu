@@ -1,4 +1,4 @@
-// A copy carries what nobody wrote to another array, and a copy to the host reads it.
+// A copy moves unwritten memory to another array, and a copy to the host reads that.
 #include <cstdio>
 
 int main() {

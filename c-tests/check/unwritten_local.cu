@@ -1,4 +1,4 @@
-// A thread reads an element of an array of its own that it has not written.
+// A thread reads an element of its local array that it has not written.
 #include <cstdio>
 
 __global__ void pick(int *to, int n) {

@@ -1,4 +1,4 @@
-// A table of the module that is read behind its end, where the next variable may lie.
+// A kernel reads past the end of a table in the module, where the next variable may be.
 #include <cstdio>
 
 __device__ int table[10] = {1, 2, 3};

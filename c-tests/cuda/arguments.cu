@@ -1,6 +1,6 @@
 // Templated kernels with every kind of argument: small integers, floating point,
-// a structure by value with holes in it, an array inside a structure, a pointer to
-// a pointer, a kernel of a namespace and one with a long list of parameters.
+// a structure by value with padding, an array inside a structure, a pointer to
+// a pointer, a kernel in a namespace and one with a long list of parameters.
 #include "common.h"
 
 struct Particle {

@@ -1,5 +1,5 @@
 // Launches after main: from an atexit handler and from the destructor of a static
-// object. Whether CUDA still works there is CUDA's affair; it must not change.
+// object. CUDA decides whether they still work; tracing must not change it.
 #include "common.h"
 
 __global__ void late(int *v, int by) { *v += by; }

@@ -1,4 +1,4 @@
-// What every program here shares: checked calls and the way to end.
+// Shared by all programs here: checked calls, and the way to end.
 //
 // A program prints only what is the same in every run: no pointers, no times, no
 // thread order. On a GPU it prints NAME.expected and exits 0. Without a usable
@@ -23,22 +23,22 @@ static inline bool check(cudaError_t error, const char *what)
     return false;
 }
 
-// A call that ought to succeed.
+// A call that must succeed.
 #define CK(call) check((call), #call)
-// A call without which nothing that follows makes sense.
+// A call without which the rest makes no sense.
 #define NEED(call)                                                                                                     \
     do {                                                                                                               \
         if (!CK(call))                                                                                                 \
             return finish();                                                                                           \
     } while (0)
-// After <<<>>>: the launch itself; errors while it runs come with the next wait.
+// After <<<>>>: checks the launch itself; errors at run time come with the next wait.
 #define LAUNCHED(what) check(cudaGetLastError(), what)
 
-// An error that is wanted: printed by name and not counted.
+// An expected error: prints its name and does not count it.
 static inline void show(const char *what, cudaError_t error)
 {
     printf("%s: %s\n", what, cudaGetErrorName(error));
-    // What a crash would take along tells where it happened.
+    // Flushes the output that a crash would lose.
     fflush(stdout);
 }
 
@@ -50,7 +50,7 @@ static inline void expect(bool right, const char *what)
         wrong_results++;
 }
 
-// cudaGraphInstantiate has other arguments since CUDA 12.
+// cudaGraphInstantiate has different parameters since CUDA 12.
 static inline cudaError_t instantiate(cudaGraphExec_t *exec, cudaGraph_t graph)
 {
 #if CUDART_VERSION >= 12000

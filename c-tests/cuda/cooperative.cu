@@ -1,4 +1,4 @@
-// A cooperative launch: every block waits for every other one in the middle.
+// A cooperative launch: the grid synchronises in the middle of the kernel.
 #include <cooperative_groups.h>
 #include "common.h"
 

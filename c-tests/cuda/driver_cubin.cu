@@ -1,6 +1,6 @@
-// The driver interface with machine code: modules from the file NAME.cubin beside
-// the program, by file name and from memory, and a library. Every driver function
-// is found with dlopen and dlsym, as Python's bindings do.
+// The driver API with machine code: modules from the file NAME.cubin next to
+// the program, by file name and from memory, and a library. dlopen and dlsym find
+// every driver function, as in Python's bindings.
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -23,7 +23,7 @@ template <typename F> static F *find(const char *name)
 }
 #define STR2(x) #x
 #define STR(x) STR2(x)
-// The header renames some functions (cuMemAlloc is cuMemAlloc_v2): STR sees the real name.
+// The header renames some functions (cuMemAlloc is cuMemAlloc_v2): STR expands to the real name.
 #define FIND(f) auto *my_##f = find<decltype(f)>(STR(f))
 static bool check(CUresult r, const char *what)
 {

@@ -1,4 +1,4 @@
-// The driver interface alone: PTX text of its own, functions by name, launches with
+// The driver API alone: its own PTX text, functions by name, launches with
 // kernelParams and with a buffer through `extra`, a global variable, an error.
 #include <cstdio>
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// Kernels without mangled names: unsigned and plain types have to come from the
-// image, as the name says nothing about them.
+// Kernels without mangled names: the types must come from the
+// image, as the name does not contain them.
 #include "common.h"
 
 extern "C" __global__ void c_kernel(int *out, int a, double b) { *out = a + int(b); }

@@ -1,5 +1,5 @@
-// Launches that the runtime or the driver refuses: each says why, and none spoils
-// what follows.
+// Launches that the runtime or the driver refuses: each returns its error, and none affects
+// later calls.
 #include "common.h"
 
 __global__ void good(int *v) { *v += 1; }

@@ -1,5 +1,5 @@
-// fork before CUDA is used (both processes use it), fork after (the child leaves
-// CUDA alone, or executes this program anew), and vfork-like exec.
+// fork before CUDA is used (both processes use it), fork after (the child does not use
+// CUDA, or executes this program again), and vfork with exec.
 #include <string>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
-// A graph by stream capture, launched many times; the captured launches happen
-// once on the host.
+// A graph by stream capture, launched many times; the host executes the captured
+// launches once.
 #include "common.h"
 
 __global__ void increment(int *v, int by) { *v += by; }

@@ -1,5 +1,5 @@
 // A graph of explicit kernel nodes whose parameters are read back, changed in the
-// graph and changed in the instance.
+// graph and changed in the executable graph.
 #include "common.h"
 
 __global__ void add(int *v, int by) { *v += by; }

@@ -1,6 +1,6 @@
 // The other ways to launch: cudaLaunchKernel, cudaLaunchKernelExC with attributes,
 // a function pointer chosen at run time, and the driver's launch with the function
-// that belongs to a stub, both found at run time through the runtime.
+// of a host stub; the program gets both through the runtime at run time.
 #include <cuda.h>
 #include "common.h"
 

@@ -1,5 +1,5 @@
-// The runtime's library interface (12.8 and later): a cubin loaded at run time, its
-// kernels by name and by enumeration, launched like stubs.
+// The runtime's library API (12.8 and later): a cubin loaded at run time, its
+// kernels by name and by enumeration, launched like host stubs.
 #include <string>
 #include <libgen.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// Managed memory: a __managed__ variable and cudaMallocManaged, written by both sides.
+// Managed memory: a __managed__ variable and cudaMallocManaged, written by host and device.
 #include "common.h"
 
 __managed__ int shared_counter = 5;

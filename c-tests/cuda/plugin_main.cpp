@@ -1,6 +1,6 @@
-// A program without CUDA that loads, uses, unloads and loads again two libraries
-// with kernels (plugin_a, plugin_b): each carries its own runtime when that is
-// static. The kernels of both have the same name.
+// A program without CUDA that loads, uses, unloads and reloads two libraries
+// with kernels (plugin_a, plugin_b): with a static runtime each contains its own.
+// The kernels of both have the same name.
 #include <cstdio>
 #include <dlfcn.h>
 #include <libgen.h>

@@ -1,5 +1,5 @@
 // Relocatable device code: the kernel calls a function and reads variables of the
-// other unit; both units are one image at run time.
+// other unit; at run time both units are one image.
 #include "common.h"
 #include "separate.h"
 

@@ -1,4 +1,4 @@
-// What the units of separate.cu share.
+// Declarations shared by the units of separate.cu.
 #pragma once
 extern __device__ int here_scale;
 extern __constant__ int there_offset[4];

@@ -1,4 +1,4 @@
-// __constant__ and __device__ variables, reached by name from the host.
+// __constant__ and __device__ variables, which the host accesses by name.
 #include "common.h"
 
 __constant__ float coefficients[4] = {1, 2, 3, 4};

@@ -1,5 +1,5 @@
-// 64 threads launch at once, each 50 times, on the default stream and on streams of
-// their own; the first launch of all is raced for.
+// 64 threads launch concurrently, 50 times each, on the default stream and on their own
+// streams; they race for the first launch.
 #include <thread>
 #include <vector>
 #include "common.h"

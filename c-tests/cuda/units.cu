@@ -1,5 +1,5 @@
 // Two translation units, each with a kernel of the same static name and a kernel
-// in an anonymous namespace: every unit registers an image of its own.
+// in an anonymous namespace: each unit registers its own image.
 #include "common.h"
 
 static __global__ void fill(int *out) { out[threadIdx.x] = 1; }

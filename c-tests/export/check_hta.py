@@ -2,8 +2,8 @@
 
     python c-tests/export/check_hta.py FOLDER RANKS EVENTS    # FOLDER holds rank-0.json …
 
-What HTA reads must be what was written: every rank, every event, exact names. The analyses
-that only look at GPU events find none, because a trace has the host's times only.
+HTA must read what was written: every rank, every event, exact names. Analyses
+that use GPU events only find none, because the trace has the host's times only.
 """
 
 import logging
@@ -27,7 +27,7 @@ for rank in range(ranks):
     assert kinds == {"cuda_runtime"}, kinds
     assert (frame["correlation"] > 0).all() and frame["correlation"].is_unique
     assert (frame["stream"] == -1).all(), "no event stands on a GPU's track"
-    # HTA rounds times to whole microseconds, inwards: short calls have no duration there.
+    # HTA rounds times inwards to whole microseconds: short calls have no duration there.
     print(f"rank {rank}: {len(frame)} events, " + ", ".join(f"{n} {name}" for name, n in count.items()))
 for name in ["get_gpu_kernel_breakdown", "get_comm_comp_overlap", "get_cuda_kernel_launch_stats"]:
     result = getattr(analysis, name)(visualize=False)

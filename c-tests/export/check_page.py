@@ -1,9 +1,9 @@
-"""Opens an HTML report in headless Chromium, uses it as a person would, and holds what it shows against
-the events.
+"""Opens an HTML report in headless Chromium, uses it as a person would, and compares its content
+with the events.
 
     python c-tests/export/check_page.py CHROMIUM REPORT.html LINES.jsonl [SCREENSHOT.png]
 
-LINES are the same traces as `cushim export --to jsonl` writes them: everything is summed up anew here, from
+LINES are the same traces, written by `cushim export --to jsonl`: this script computes all sums from the
 single events. Needs the package `playwright` (PyPI) and a Chromium; nothing is downloaded.
 """
 
@@ -25,12 +25,12 @@ def plain(text):
 
 
 def near(shown, true, what):
-    """Three digits are shown of a time, two of a share."""
+    """The page shows three digits of a time, two of a share."""
     assert abs(shown - true) <= max(0.0051 * abs(true), 0.51 if true > 1 else 0.0006), (what, shown, true)
 
 
 class Truth:
-    """What the events say, counted without cushim's help."""
+    """The sums of the events, counted without cushim's help."""
 
     def __init__(self, path):
         self.kernels, self.apis, self.threads = defaultdict(list), defaultdict(list), defaultdict(list)
@@ -57,7 +57,7 @@ class Truth:
             self.threads[thread].append(e)
             if e["event"] == "launch":
                 self.launches.append(e)
-                # One short name may stand for several kernels.
+                # Several kernels may share one short name.
                 self.kernels[e["mangled"] or e["kernel"]].append(e)
                 if thread in last:
                     self.gaps.append(max(0, e["t_ns"] - last[thread]))
@@ -85,14 +85,14 @@ class Page:
         return self.rows()
 
     def rows(self):
-        """The rows that are on the screen, as heading -> text; and the exact numbers behind them."""
+        """The visible rows, as heading -> text, and the exact numbers in data-value."""
         return self.page.evaluate("""() => {
             const heads = [...document.querySelectorAll("#table > thead th button")].map(b => b.textContent.replace(/ [▾▴]$/, ""));
             return [...document.querySelectorAll("#table > tbody > tr:not(.details)")].map(tr =>
                 Object.fromEntries([...tr.children].map((td, n) => [heads[n], [td.textContent, td.dataset.value ?? null]])));
         }""")
 
-    # --- what is checked ------------------------------------------------------
+    # --- the checks -----------------------------------------------------------
 
     def head(self):
         truth = self.truth
@@ -130,7 +130,7 @@ class Page:
         return rows
 
     def arguments(self, number, calls):
-        """Opens a row, and compares which arguments never changed."""
+        """Opens a row, and compares the arguments that never changed."""
         button = self.page.locator("#table button.link", has_text=re.compile(f"^{number}$"))
         button.click()
         details = self.page.locator("tr.details")
@@ -147,7 +147,7 @@ class Page:
         assert self.page.locator("tr.details").count() == 0
 
     def sorting(self, rows):
-        """Every heading of the kernels, both ways."""
+        """Sorts by every heading of the kernels, both ways."""
         heads = self.page.locator("#table > thead th button")
         for n in range(heads.count()):
             column = re.sub(" [▾▴]$", "", heads.nth(n).inner_text())
@@ -162,7 +162,7 @@ class Page:
                 numbers = [float(value) for _, value in now if value is not None]
                 assert numbers == sorted(numbers, reverse=order == "descending"), (column, numbers[:5])
                 for text, value in now:
-                    # What is not known is empty.
+                    # Unknown values are empty.
                     assert (text == "") == (value is None), (column, text, value)
                     if text:
                         near(plain(text), float(value), (column, text, value))
@@ -180,7 +180,7 @@ class Page:
         return word
 
     def others(self):
-        """Every other table has what the events say."""
+        """Every other table agrees with the events."""
         shown = [t["id"] for t in self.data["tables"]]
         assert len(set(shown)) == len(shown)
         for row in self.tab("api"):
@@ -216,7 +216,7 @@ class Page:
             assert len(self.truth.launches) < 3 or self.text("#overview-range") != before or largest[0] * 3 > self.truth.duration
             self.page.locator("#zoom-all").click()
         if self.truth.marks:
-            # Control characters are shown as text: what is plain in both must agree.
+            # Control characters appear as text: the plain characters must agree.
             letters = [re.sub(r"\W", "", row["name"][0]) for row in self.tab("mark")]
             assert len(letters) == len(self.truth.marks)
             true = [re.sub(r"\W", "", mark) for _, mark in sorted(self.truth.marks)]
@@ -227,7 +227,7 @@ class Page:
         print("  tables:", ", ".join(f"{t['id']} {t['of']}" for t in self.data["tables"]))
 
     def overview(self):
-        """Clicks the fullest place of each of the first lanes: what it says is what the events say."""
+        """Clicks the busiest place of each of the first lanes, and compares the text with the events."""
         canvas = self.page.locator("#overview")
         canvas.scroll_into_view_if_needed()
         lanes = self.data["lanes"]
@@ -239,7 +239,7 @@ class Page:
             bins = max(lane["bins"], key=lambda b: (b[5], sum(b[1:5])))
             self.page.locator("#zoom-all").click()
             box = canvas.bounding_box()
-            # Where the page draws: the gutter's width depends on the names.
+            # The page's drawing area: the gutter's width depends on the names.
             plot = self.page.evaluate("overview.plot()")
             at = plot["left"] + (bins[0] + lane["width_ns"] / 2) / max(1, self.data["duration_ns"]) * plot["width"]
             at = min(at, plot["left"] + plot["width"])
@@ -250,7 +250,7 @@ class Page:
             said = self.text("#overview-hint")
             assert said.startswith(lane["name"] + ", "), said
             assert re.search(r": [\d\u202f]+ launch", said), said
-            # A pixel is wider than a bin: which one was hit is in its own words.
+            # A pixel is wider than a bin: the text says which bin was hit.
             hit = self.page.evaluate("overview.chosen()")
             assert hit["row"] == row and hit["bin"] in lane["bins"], hit
             begin = self.truth.start + hit["bin"][0]
@@ -261,7 +261,7 @@ class Page:
             time = sum(min(e["t_ns"] + (e["call_ns"] or 0), begin + lane["width_ns"]) - max(e["t_ns"], begin)
                        for e in calls if e["t_ns"] < begin + lane["width_ns"] and e["t_ns"] + (e["call_ns"] or 0) > begin)
             assert time == sum(hit["bin"][1:5]), (time, hit)
-            # It is drawn, too.
+            # The bin is drawn, too.
             painted = self.page.evaluate("""([x, y]) => {
                 const c = document.getElementById("overview"), d = window.devicePixelRatio || 1;
                 return [...c.getContext("2d").getImageData((x - 3) * d, (y - 20) * d, 7 * d, 23 * d).data].some((v, n) => n % 4 === 3 && v > 0);
@@ -269,7 +269,7 @@ class Page:
             assert painted
             checked += 1
         assert checked, "no lane could be clicked"
-        # Launches are all there, and none is invented.
+        # The lanes show all launches, and no others.
         host = sum(b[5] for lane in lanes if not lane["gpu"] for b in lane["bins"])
         assert host == len(self.truth.launches) or len(lanes) >= 256, (host, len(self.truth.launches))
 
@@ -324,7 +324,7 @@ def main():
         shown.overview()
         ids = page.evaluate("[...document.querySelectorAll('[id]')].map(n => n.id)")
         assert len(ids) == len(set(ids)), [i for i, n in Counter(ids).items() if n > 1]
-        # Names from outside stay text.
+        # Foreign names remain text.
         assert page.locator("body > script").count() == 2 and page.locator("img, iframe, b").count() == 0
         assert requests == [f"file://{report}"], requests
         assert not errors, errors

@@ -2,7 +2,7 @@
 
     python c-tests/export/check_parquet.py FOLDER EVENTS    # FOLDER holds lake/
 
-EVENTS is how many events each rank has. What crates/trace/examples/synthesize.rs makes is known: rank 7
+EVENTS is the number of events of each rank. The content that crates/trace/examples/synthesize.rs makes is known: rank 7
 takes three times as long, 60 of 64 events are launches of 8 kernels.
 """
 

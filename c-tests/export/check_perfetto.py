@@ -17,7 +17,7 @@ BEGIN, END, INSTANT, COUNTER = 1, 2, 3, 4
 
 
 def packets(data):
-    """One packet at a time: `Trace` is a row of them."""
+    """One packet at a time: a `Trace` is a list of them."""
     at = 0
     while at < len(data):
         assert data[at] == 0x0A, f"byte {at} begins no packet"
@@ -96,7 +96,7 @@ def decode(path):
             continue
         assert (event.type == COUNTER) == tracks[track].HasField("counter")
         if event.type == COUNTER:
-            # Work has a level, and behind it there is none.
+            # A counter has a level while work runs, and none after it.
             level = levels.setdefault(track, [])
             assert level and level[-1][0] <= time or not level, f"track {track} goes back"
             assert len(level) % 2 == 0 or event.counter_value == 0
@@ -137,7 +137,7 @@ def compare(tracks, slices, instants, lines):
             threads[uuid] = (track.thread.pid, track.thread.tid)
     by_id = {}
     for one in slices:
-        # The file's number is the upper part of the process track.
+        # The upper part of the process track's number is the file's number.
         source = (tracks[one["track"]].parent_uuid >> 32) - 1
         by_id[source << 40 | one["notes"]["id"]] = one
     ends = {flow: one for one in instants for flow in one["ends"]}
@@ -157,7 +157,7 @@ def compare(tracks, slices, instants, lines):
             counts["never came back"] += 1
             assert notes["returned"] is False
         else:
-            # Rounding of the clock: an end is never behind that of the enclosing call.
+            # Clocks are rounded: no end may come after that of the enclosing call.
             assert line["call_ns"] - 2 <= one["dur"] <= line["call_ns"], (one["dur"], line)
             counts["durations one or two ns short"] += one["dur"] != line["call_ns"]
         if launch:

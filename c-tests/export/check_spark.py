@@ -2,7 +2,7 @@
 
     python c-tests/export/check_spark.py FOLDER EVENTS    # FOLDER holds lake/
 
-EVENTS is how many events each rank has, as for check_parquet.py.
+EVENTS is the number of events of each rank, as for check_parquet.py.
 """
 
 import sys

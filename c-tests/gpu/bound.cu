@@ -1,5 +1,5 @@
-// A program whose kernels are replaced by those of bound_new.cu, which use its variables: every line that it prints
-// comes of both the code and the variables. c-tests/harness/bound.py knows what the lines must be.
+// A program whose kernels bound_new.cu replaces; the replacements use the program's variables. Every printed line depends
+// on both the code and the variables. c-tests/harness/bound.py knows the expected lines.
 #include "../cuda/common.h"
 
 #ifdef __clang__
@@ -7,7 +7,7 @@
 #define NO_MANAGED
 #endif
 #ifdef NEW_SOURCE
-// As it would be if the kernels had been replaced in the source.
+// With -DNEW: as if the kernels had been replaced in the source.
 #define SEED 1
 #include "bound_new.cu"
 #else
@@ -49,7 +49,7 @@ static int get_shared()
 static void set_shared(int to) { shared_value = to; }
 static int get_shared() { return shared_value; }
 #endif
-// Not replaced: it sees what the others leave.
+// Not replaced: it sees the values that the others leave.
 extern "C" __global__ void look(int *v) { v[0] = counter; v[1] = seed; }
 
 static int *d;

@@ -1,5 +1,5 @@
 // Loads argv[1] (bound_contexts_image.ptx or a cubin of it) in two contexts, unloads and loads it again: each has
-// variables of its own, of which the replaced kernel uses those of its own module.
+// its own variables, and the replacement uses those of its own module.
 #include <cstdio>
 #include <cstdlib>
 #include <cuda.h>

@@ -1,4 +1,4 @@
-// Other kernels for bound.cu. Its variables are the program's, but `mine`, `within` and whatever a rule's `own` names.
+// Replacement kernels for bound.cu. Its variables are the program's, except `mine`, `within` and those in a rule's `own`.
 struct Pair { int a; float b; };
 
 __constant__ float scale = 1;
@@ -17,7 +17,7 @@ __device__ int shared_value;
 #else
 __managed__ int shared_value;
 #endif
-// Private: no variables of the program's; the second holds the address of one.
+// Private variables, not the program's; the second holds the address of one.
 __device__ int mine = 7000;
 __device__ struct { char tag; int *to; } within = {'w', cells + 3};
 __constant__ int steps[2] = {10, 100};

@@ -1,5 +1,5 @@
-// Loads argv[1] (bound_contexts_image.ptx) as a library, whose kernel goes into nodes of graphs: each runs in the context
-// that the node names, or in that of its function, and sees the variable as it is there, whichever context is current
+// Loads argv[1] (bound_contexts_image.ptx) as a library, and puts its kernel into graph nodes: each runs in the context
+// that the node names, or in that of its function, and sees that context's variable, whichever context is current
 // when the node is made.
 #include <cstdio>
 #include <cstdlib>
@@ -37,7 +37,7 @@ static void set(CUlibrary library, CUcontext in, int factor)
     CU(cuMemcpyHtoD(at, &factor, sizeof factor));
 }
 
-// Makes the node while `from` is current; `in` is where it runs.
+// Makes the node while `from` is current; the kernel runs in `in`.
 static int run(CUkernel kernel, CUfunction function, CUcontext named, CUcontext in, CUcontext from, int n)
 {
     CUdeviceptr out;

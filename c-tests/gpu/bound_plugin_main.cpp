@@ -1,5 +1,5 @@
-// Opens argv[1] three times, one after another, and argv[2], a copy of it, beside the last: each time the library has
-// variables anew.
+// Opens argv[1] three times in turn, and argv[2], a copy of it, beside the last: each time the library's variables
+// are new.
 #include <cstdio>
 #include <dlfcn.h>
 

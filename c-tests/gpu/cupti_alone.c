@@ -1,5 +1,5 @@
-/* CUPTI's own record of every kernel and nothing else, for a program that is not ours: the driver loads this where
-   CUDA_INJECTION64_PATH names it, and calls InitializeInjection. Each record is looked at, and thrown away. */
+/* CUPTI's own record of every kernel and nothing else, for any program: the driver loads this library if
+   CUDA_INJECTION64_PATH names it, and calls InitializeInjection. Each record is read and discarded. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <cupti.h>

@@ -1,11 +1,11 @@
-// Launches that tell by their shape which they are: 64 threads on streams of their own, on one that
-// they share and on the default stream, and a graph of each thread. `--gpu-time` must find for each
+// Launches that the kernel's shape identifies: 64 threads on their own streams, on a shared stream
+// and on the default stream, and a graph for each thread. `--gpu-time` must find for each
 // launch the kernel of its shape, and for each launch of a graph the nodes of that thread's graph.
 //
 //   identity [THREADS] [LAUNCHES of each thread] [GRAPHS launched by each thread] [ROUNDS]
 //
-// A number of 24 bits is grid x and y, block x and y less one (4 bits each) and dynamic shared memory / 16
-// (8 bits), the kernel its last two bits; thread T's numbers begin at T * 4096 (the first 8 are its graph's).
+// A number of 24 bits gives grid x and y, block x and y minus one (4 bits each) and dynamic shared memory / 16
+// (8 bits); its last two bits give the kernel. Thread T's numbers begin at T * 4096 (the first 8 are its graph's).
 #include <cstdio>
 #include <cstdlib>
 #include <thread>
@@ -53,7 +53,7 @@ static void work(int thread, int launches, int graphs, unsigned *sum, cudaStream
     const cudaStream_t streams[] = {own, shared, own, cudaStreamLegacy, own, cudaStreamPerThread};
     for (int i = 0, launched = 0; i < launches; i++) {
         launch(first + NODES + i, sum, streams[i % 6]);
-        // A copy that is no launch, in between.
+        // A copy in between, which is no launch.
         if (i % 16 == 3)
             check(cudaMemsetAsync(sum + 1 + thread, 0, 4, own), "cudaMemsetAsync");
         for (; launched < graphs && launched * launches < i * graphs; launched++)

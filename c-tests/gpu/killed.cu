@@ -1,5 +1,5 @@
-// Launches KERNELS kernels, waits for them, rests a second and dies of SIGKILL: what a
-// recorder with --gpu-time has of them then was handed over while the program ran.
+// Launches KERNELS kernels, waits for them, sleeps a second and kills itself by SIGKILL: a
+// recorder with --gpu-time then has only what it got while the program ran.
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>

@@ -1,20 +1,20 @@
-// What a launch costs the calling thread: bursts of an empty kernel with four
-// arguments, ns per launch. With CUPTI in the way as asked:
+// The cost of a launch for the calling thread: bursts of an empty kernel with four
+// arguments, ns per launch. With parts of CUPTI enabled:
 //
 //   launch_bench none|WORD[+WORD…]
 //
-// For each line of its input it runs BURSTS bursts of PER_BURST launches, waits until what CUPTI
-// recorded was handed over, and prints a line: the median and the minimum of the bursts, and the
-// processor time of the whole process, all in ns per launch. So several of these take turns.
+// For each line of its input it runs BURSTS bursts of PER_BURST launches, waits until CUPTI has
+// delivered its records, and prints a line: the median and the minimum of the bursts, and the
+// processor time of the whole process, all in ns per launch. So several processes can take turns.
 //
-// callback: a subscriber with an empty callback on the runtime's and the driver's
-// launches, what a tracer needs at the least; callback-driver, callback-runtime: on those
-// of one. activity: CUPTI's own record of every kernel, buffers thrown away; copies,
-// driver, runtime, external: also its records of copies and sets, of calls, of external
+// callback: a subscriber with an empty callback for the runtime's and the driver's
+// launches, the least that a tracer needs; callback-driver, callback-runtime: for those
+// of one. activity: CUPTI's own record of every kernel, buffers discarded; copies,
+// driver, runtime, external: also its records of copies and memsets, of calls, of external
 // ids. launches: of the driver's cuLaunchKernel alone. push: an external id around each
-// launch; ahead: two. clock: times by the host's clock. flush: what is complete is asked for
-// ten times a second. zeroed: buffers come zeroed. read: each record is looked at, as every
-// client has to do; kept: in buffers of 1 MiB that are used again, where they are new ones of 8 MiB else.
+// launch; ahead: two. clock: times by the host's clock. flush: asks for complete records
+// ten times a second. zeroed: buffers are zeroed first. read: reads each record, as every
+// client must; kept: in buffers of 1 MiB that are reused, instead of new ones of 8 MiB.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

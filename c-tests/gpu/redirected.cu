@@ -1,5 +1,5 @@
-// A program whose kernels are replaced by those of redirected_new.cu: every line that it prints says which
-// code ran. c-tests/harness/redirected.py knows what the lines must be.
+// A program whose kernels redirected_new.cu replaces: every printed line shows which
+// code ran. c-tests/harness/redirected.py knows the expected lines.
 #include "../cuda/common.h"
 
 __device__ int state = 5;
@@ -117,7 +117,7 @@ int main()
     CK(cudaMemcpyToSymbol(factor, &three, sizeof three));
     stateful<<<1, 1>>>(d);
     printf("constant %d\n", take());
-    // A node that is given other parameters, in its graph and in the executable one.
+    // A node whose parameters are changed, in its graph and in the executable graph.
     p.gridDim = dim3(2);
     CK(cudaGraphKernelNodeSetParams(node, &p));
     NEED(instantiate(&exec, second));

@@ -1,11 +1,11 @@
-// Other kernels for redirected.cu, of the same names and parameters; a few of others.
+// Replacement kernels for redirected.cu with the same names and parameters; a few with other parameters.
 __device__ int state = 100;
 __constant__ int factor = 3;
 __managed__ int counter = 400;
 
 extern "C" __global__ void step(int *v, int n)
 {
-    // Enough static shared memory that attributes and occupancy tell the two apart.
+    // Enough static shared memory that attributes and occupancy differ between the two.
     __shared__ int large[10240];
     large[threadIdx.x] = 10;
     __syncthreads();

@@ -1,11 +1,11 @@
-// A library with kernels and a variable, loaded and unloaded again and again by several threads:
+// A library with kernels and a variable, which several threads load and unload repeatedly:
 //
 //   nvcc -shared -Xcompiler -fPIC -DPLUGIN reload.cu -o libreload.so
 //   reload ROUNDS LIBRARY…      a thread for each library
-//   reload SECONDSs LIBRARY…    as often as that time allows; how often stands in the file $RELOAD_COUNT, while it runs, too
+//   reload SECONDSs LIBRARY…    as often as that time allows; the file $RELOAD_COUNT holds the count, also while it runs
 //
-// Where $RELOAD_HOLD names a library, that one stays loaded, and with it the GPU's context: each time that none is there any more
-// the driver makes a new one, which takes it long and keeps memory.
+// If $RELOAD_HOLD names a library, that one stays loaded, and with it the GPU's context: without any context
+// the driver creates a new one, which takes long and keeps memory.
 #include <cstdio>
 #include <cstdlib>
 
@@ -19,7 +19,7 @@ __global__ void count(int *out, int by)
     out[0] = counter += by;
 }
 
-// What the variable is after ten launches: 10 * by in a library that was just loaded; -1 on errors.
+// The variable's value after ten launches: 10 * by in a library that was just loaded; -1 on errors.
 extern "C" int run(int by)
 {
     int *out, got = -1;
@@ -62,7 +62,7 @@ static void again(const char *library, int rounds, int thread, int *wrong)
     }
 }
 
-// Whoever watches finds the number whole: the file is replaced.
+// The file is replaced atomically: a reader finds a whole number.
 static void tell_loads(const char *file)
 {
     const std::string beside = std::string(file) + ".new";

@@ -1,7 +1,7 @@
 """Replaced kernels that use the program's variables, on a GPU or on the CPU.
 
-Knows the lines of c-tests/gpu/bound.cu and bound_contexts.cu, plain and with the kernels of bound_new.cu. How programs
-are run is runs.py's affair.
+Knows the lines of c-tests/gpu/bound.cu and bound_contexts.cu, plain and with the kernels of bound_new.cu. runs.py
+knows how programs are run.
 """
 
 import os
@@ -19,7 +19,7 @@ PLAIN = {"scale": "5 3", "counter": "7 7", "managed": "51", "table": "25", "stru
          "static": "9", "seed": "1", "captured": "9", "node": "10", "reset": "6 4"}
 NEW = {"scale": "401 201", "counter": "25 25", "managed": "150", "table": "25000", "struct": "-305",
        "addresses": "7077 2088", "static": "9009", "seed": "2", "captured": "45", "node": "55", "reset": "15 301"}
-# As the program is, with the new kernel, and with a new kernel whose variable is its own.
+# The program unchanged, with the new kernel, and with a new kernel that has its own variable.
 CONTEXTS = ("contexts 30 40 80\ntwice 50 30\nunloaded 50\nagain 60\ndestroyed 40\n",
             "contexts 1030 1040 1080\ntwice 1050 1030\nunloaded 1050\nagain 1060\ndestroyed 1040\n",
             "contexts 1010 1010 1020\ntwice 1010 1010\nunloaded 1010\nagain 1010\ndestroyed 1010\n")
@@ -69,7 +69,7 @@ def traced(cushim, command, options):
 
 
 def compared(ran, want, words, status):
-    """What is wrong with a run."""
+    """Compares a run with what is expected; returns the differences."""
     said, got = ran.err.decode("utf-8", "replace"), ran.out.decode("utf-8", "replace")
     wrong = ["stderr lacks %r" % word for word in words if word not in said]
     if ran.status != status:
@@ -83,7 +83,7 @@ def compared(ran, want, words, status):
 
 
 def check_program(cushim, path, images, out, direct):
-    """The rules on one build of bound.cu: [(what, what is wrong)]. `direct`: launches straight to the driver, too."""
+    """The rules on one build of bound.cu: [(what, [differences])]. `direct`: also with launches straight to the driver."""
     results = [("alone", compared(cushim.alone([path]), text(PLAIN), [], 0))]
     manifest = os.path.join(out, "bound.toml")
     for name, rules, lines, words, status in cases(images):
@@ -113,13 +113,13 @@ def check_program(cushim, path, images, out, direct):
 
 
 def compiled(nvcc, *command):
-    """None, or what nvcc complains about."""
+    """None, or nvcc's error message."""
     done = subprocess.run([nvcc, "-std=c++17"] + list(command), capture_output=True, text=True)
     return (done.stderr or done.stdout).strip().splitlines()[-6:] if done.returncode else None
 
 
 def tasks(cushim, nvcc, arch, target, out, Task):
-    """Everything, as tasks of that class. `arch` is sm_NN for a GPU, compute_NN for what takes PTX only; `target` is nvcc's
+    """All checks, as tasks of this class. `arch` is sm_NN for a GPU, compute_NN where only PTX runs; `target` is nvcc's
     option for programs."""
     virtual = arch.replace("sm_", "compute_")
 
@@ -137,7 +137,7 @@ def tasks(cushim, nvcc, arch, target, out, Task):
             return [Task("bound, " + name, out, lambda wrong, _: [("compiles", wrong)], wrong)]
     found = [Task("bound " + runtime, out, variables, cushim, nvcc, runtime, target, images) for runtime in ("shared", "static")]
     found.append(Task("bound", out, new_source, cushim, nvcc, target))
-    # Kernels that nodes run in a context of their own came with CUDA 12.
+    # Nodes whose kernels run in a context of their own came with CUDA 12.
     named = (("nodes", NODES),) if build.Nvcc(nvcc).version >= (12, 0) else ()
     found += [Task("bound " + name, out, contexts, cushim, nvcc, name, lines, images) for name, lines in (("contexts", CONTEXTS), *named)]
     found += [Task("bound plugins " + runtime, out, plugins, cushim, nvcc, runtime, target, images) for runtime in ("shared", "static")]
@@ -153,7 +153,7 @@ def variables(cushim, nvcc, runtime, target, images, out):
 
 
 def new_source(cushim, nvcc, target, out):
-    """What the source with the new kernels prints is what the replaced ones must."""
+    """The source with the new kernels must print the same as the program with replaced kernels."""
     path = os.path.join(out, "bound-new-source")
     wrong = compiled(nvcc, target, "-DNEW_SOURCE", os.path.join(SOURCES, "bound.cu"), "-o", path)
     return [("compiles", wrong)] if wrong else [("new source", compared(cushim.alone([path]), text(NEW), [], 0))]
@@ -165,7 +165,7 @@ def contexts(cushim, nvcc, name, lines, images, out):
     source, unlinked = os.path.join(SOURCES, "bound_%s.cu" % name), path + ".o"
     wrong = compiled(nvcc, "-c", source, "-o", unlinked)
     if not wrong:
-        # There need not be a driver to link with.
+        # There may be no driver to link with.
         wrong = compiled(nvcc, unlinked, *build.driver_stub([unlinked], path + "-stub"), "-o", path)
     return [("compiles", wrong)] if wrong else \
         check_times(cushim, [path, images["contexts"]], [path, images["contexts-new"]], lines, images, out)
@@ -187,7 +187,7 @@ def plugins(cushim, nvcc, runtime, target, images, out):
 
 
 def check_times(cushim, command, new, lines, images, out):
-    """A program with the kernel `times`, and `new`, the same with the new kernel in its source: [(what, what is wrong)]."""
+    """A program with the kernel `times`, and `new`, the same source with the new kernel: [(what, [differences])]."""
     results = [("alone", compared(cushim.alone(command), lines[0], [], 0)),
                ("new source", compared(cushim.alone(new), lines[1], [], 0))]
     ptx, cubin = ("image = '%s'" % images.get(name) for name in ("contexts-new", "contexts-cubin"))

@@ -17,7 +17,7 @@ NO_STATIC = "no static runtime"
 
 
 class BuildError(Exception):
-    """A compiler failed: the command and what it said."""
+    """A compiler failed: the command and its output."""
 
 
 def run(command, env=None):
@@ -29,7 +29,7 @@ def run(command, env=None):
 
 
 def host_cxx():
-    """The C++ compiler for what is not CUDA."""
+    """The C++ compiler for sources without CUDA."""
     return os.environ.get("CXX") or "g++"
 
 
@@ -44,21 +44,21 @@ class Nvcc:
         if not release:
             raise BuildError("%s --version names no release: %s" % (nvcc, said.strip()))
         self.version = version(release.group(1))
-        # The least that the cooperative launch and the toolkit both allow.
+        # The lowest architecture that both the cooperative launch and the toolkit allow.
         self.arch = arch or ("sm_75" if self.version >= (13, 0) else "sm_70")
         folders = [os.path.join(home, d) for d in ("lib64", "targets/x86_64-linux/lib", "lib")]
         folders.append("/usr/lib/x86_64-linux-gnu")
-        # The wheels have the library without the link that the linker looks for.
+        # The wheels have the library, but not the link that the linker looks for.
         have = [(d, sorted(glob.glob(os.path.join(d, "libcudart.so*")), key=len)) for d in folders]
         self.lib, libraries = next(((d, found) for d, found in have if found), (folders[0], []))
         self.runtime = libraries[0] if libraries and not libraries[0].endswith(".so") else None
         self.help = run([nvcc, "--help"])
-        # Whether it is the one that stands for the others where one is enough.
+        # Whether this toolkit stands for the others where one is enough.
         self.newest = True
 
     def has(self, variant, program, every=False):
         """Whether this toolkit makes the variant; the reason if not. `every`: also
-        what another toolkit stands for."""
+        variants for which another toolkit stands."""
         if self.version < program.minimum():
             return "needs CUDA %d.%d" % program.minimum()
         if variant.runtime == "static" and not os.path.exists(os.path.join(self.lib, "libcudart_static.a")):
@@ -75,20 +75,20 @@ class Nvcc:
         return None
 
     def arch_for(self, program):
-        """The architecture asked for, or a later one that the program needs."""
+        """The requested architecture, or a later one that the program needs."""
         least = program.options.get("arch", self.arch)
-        # sm_90a has all that sm_90 has, and what no later device has.
+        # sm_90a has all features of sm_90, and some that no later device has.
         number = [(int(re.sub(r"\D", "", arch)), arch.endswith("a")) for arch in (self.arch, least)]
         return self.arch if number[0] >= number[1] else least
 
     def arch_flag(self, arch):
-        """What asks for machine code and PTX; of code for one device alone (sm_90a) nvcc 13 adds PTX for all to -arch."""
+        """The flags for machine code and PTX; for code for one device only (sm_90a) nvcc 13 adds PTX for all to -arch."""
         if not arch.endswith("a"):
             return "-arch=%s" % arch
         return "-gencode=arch=%s,code=[%s,%s]" % (arch.replace("sm_", "compute_"), arch, arch.replace("sm_", "compute_"))
 
     def flags(self, variant, program):
-        """Flags for compiling and linking alike."""
+        """Flags for both compiling and linking."""
         flags = ["-std=c++17", self.arch_flag(self.arch_for(program)), "-rdc=%s" % ("true" if variant.link == "rdc" else "false")]
         flags.append("-default-stream=%s" % ("per-thread" if variant.stream == "perthread" else "legacy"))
         new = "--compress-mode" in self.help
@@ -100,7 +100,7 @@ class Nvcc:
         }[variant.compression]
         if "lambda" in program.options:
             flags.append("--extended-lambda")
-        # sm_70 is announced as going in some releases: not our concern here.
+        # Some releases announce the end of sm_70: no concern of the tests.
         return flags + ["-Wno-deprecated-gpu-targets"]
 
     def compile(self, variant, program, source, out, shared=False):
@@ -124,8 +124,8 @@ class Nvcc:
 
 
 class Clang:
-    """clang over a CUDA folder. Its two offloading drivers stand on the compression
-    axis: the old one writes LZ4 PTX and a cubin, the new one a bare cubin."""
+    """clang with a CUDA folder. Its two offloading drivers are on the compression
+    axis: the old one writes LZ4 PTX and a cubin, the new one a plain cubin."""
 
     def __init__(self, clang, cuda, arch=None):
         self.clang, self.cuda = clang, cuda
@@ -133,7 +133,7 @@ class Clang:
         self.version = Nvcc(os.path.join(cuda, "bin/nvcc")).version
         self.lib = os.path.join(cuda, "lib64")
         self.include = os.path.join(os.path.dirname(os.path.dirname(clang)), "cuda-include")
-        # Its wrapper around nvlink looks for that on PATH only.
+        # clang's wrapper looks for nvlink on PATH only.
         self.env = dict(os.environ, PATH=os.path.join(cuda, "bin") + os.pathsep + os.environ.get("PATH", ""))
 
     def has(self, variant, program, every=False):
@@ -151,7 +151,7 @@ class Clang:
         return None
 
     def flags(self, variant):
-        """Flags for compiling and linking alike."""
+        """Flags for both compiling and linking."""
         new = variant.compression == "none" or variant.link == "rdc"
         flags = ["-std=c++17", "-I" + self.include, "--cuda-path=" + self.cuda, "--cuda-gpu-arch=" + self.arch]
         flags += ["-Wno-unknown-cuda-version", "--offload-new-driver" if new else "--no-offload-new-driver"]
@@ -182,8 +182,8 @@ class Clang:
 
 
 def driver_stub(objects, folder):
-    """A libcuda.so to link with, where no driver is installed: it defines exactly
-    the driver functions that the objects ask for. Never loaded at run time."""
+    """A libcuda.so to link with, if no driver is installed: it defines only
+    the driver functions that the objects need. Never loaded at run time."""
     names = set()
     for line in run(["nm", "-u"] + objects).splitlines():
         symbol = re.search(r"\bU (cu[A-Z]\w*)$", line)
@@ -208,7 +208,7 @@ class Job:
             if which == "core" and program.kind and not getattr(compiler, "newest", False):
                 why = "in this set the newest toolkit stands for the others"
             if why == NO_STATIC:
-                # Its other axes are worth having all the same.
+                # Its other axes are useful all the same.
                 shared = Variant("shared", variant.stream, variant.link, variant.compression)
                 if str(shared) not in map(str, variants(which, program)):
                     variant, why = shared, compiler.has(shared, program, which in ("each", "full"))
@@ -218,7 +218,7 @@ class Job:
                 self.wanted.append(variant)
 
     def run(self):
-        """Builds what is older than its sources; the paths of the programs."""
+        """Builds programs that are older than their sources; returns the paths."""
         sources = self.program.sources + self.program.options.get("plugins", "").split(",")
         headers = glob.glob(os.path.join(CUDA, "*.h")) + glob.glob(os.path.join(CUDA, self.program.kind, "*.h"))
         newest = max(os.path.getmtime(os.path.join(CUDA, s)) for s in sources + headers if s)
@@ -248,7 +248,7 @@ class Job:
         return made
 
     def object(self, variant, source, objects, shared=False):
-        """The object of a source file, made once for variants that share it."""
+        """The object of a source file, compiled once and shared by variants."""
         key = (variant.stream, variant.link, variant.compression, source)
         if key not in objects:
             folder = os.path.join(self.out, ".objects", "-".join(key[:3]))

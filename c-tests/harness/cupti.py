@@ -1,7 +1,7 @@
 """CUPTI as a second witness: builds the counter and compares its count with a trace.
 
-Knows where CUPTI lies in a CUDA toolkit and in NVIDIA's wheels. The counter is
-loaded by the driver (CUDA_INJECTION64_PATH) into the very process that is traced.
+Knows the place of CUPTI in a CUDA toolkit and in NVIDIA's wheels. The driver loads
+the counter (CUDA_INJECTION64_PATH) into the very process that is traced.
 """
 
 import glob
@@ -67,7 +67,7 @@ def build_client(source, cuda_home, out, major=None):
 
 
 def check(cushim, counter, command, env=None, same_as=None):
-    """Traces a command with the counter in it: [(what, [what is wrong])].
+    """Traces a command with the counter in it: [(what, [differences])].
 
     same_as: the Outcome without a trace to compare output and status with."""
     folder = tempfile.mkdtemp(prefix="cushim-cupti-")

@@ -1,8 +1,8 @@
-"""Checks `--gpu-time` on a GPU: every launch that succeeded has the kernel that ran for it, with
-times that can be; by event pairs, with times that fit CUPTI's.
+"""Checks `--gpu-time` on a GPU: every launch that succeeded has its kernel, with
+plausible times; by event pairs, with times that agree with CUPTI's.
 
-Knows the JSON lines of docs/trace-jsonl.md. CUPTI itself is where the record comes from; what is
-checked is that it was found, that records reach their calls, and the clock.
+Knows the JSON lines of docs/trace-jsonl.md. The records come from CUPTI itself; the
+checks are that it was found, that records reach their calls, and the clock.
 """
 
 import collections
@@ -15,7 +15,7 @@ import runs
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
-# The GPU's clock is laid onto the host's by CUPTI: a kernel may seem to begin this long before its launch.
+# CUPTI maps the GPU's clock to the host's: a kernel may seem to begin this long before its launch.
 EARLY_NS = 50_000
 # No kernel of the test programs runs longer.
 LONGEST_NS = 10_000_000_000
@@ -27,7 +27,7 @@ def read(path):
 
 
 def judge(lines, idle_graphs=0):
-    """(what was seen, [what is wrong]). `idle_graphs`: so many launches of graphs put no work on the GPU."""
+    """(summary, [differences]). `idle_graphs`: this many graph launches put no work on the GPU."""
     summary = lines[-1]
     notes = summary.get("notes", [])
     if any("no GPU times" in note for note in notes):
@@ -65,7 +65,7 @@ def judge(lines, idle_graphs=0):
             graphs += 1
             idle += not by_call[key]
     failed = any(line.get("status") not in (None, 0, 600) for line in lines)
-    # What is captured does not run, and after an error nothing does.
+    # Captured launches do not run, and after an error nothing runs.
     if missing and not captures and not failed:
         wrong.append("%d of %d launches have no kernel on the GPU" % (missing, launched))
     if idle != idle_graphs:
@@ -78,8 +78,8 @@ def judge(lines, idle_graphs=0):
 
 
 def traced(cushim, command, cuda_home, how="cupti", backend=None, events="all"):
-    """(outcome, lines of the trace, where CUPTI was found) of a command under --gpu-time; a CUPTI that was
-    not found is named then."""
+    """(outcome, lines of the trace, where CUPTI was found) of a command under --gpu-time; if CUPTI was
+    not found, the program gets its path."""
     named = [os.path.realpath(library) for _, library in cupti.places(cuda_home)][:1] if cuda_home else []
     places = [None] + named
     for place in places:
@@ -94,16 +94,16 @@ def traced(cushim, command, cuda_home, how="cupti", backend=None, events="all"):
     return outcome, lines, " (libcupti had to be named)" if place else ""
 
 
-# What two events may take longer than the kernel between them: the way to a kernel on an idle stream, the work
-# of other streams, and of other programs that are checked at the same time. And shorter: clocks of the GPU.
+# The time between two events may exceed the kernel's: the way to a kernel on an idle stream, work of
+# other streams, and of other programs that are checked at the same time. It may be shorter: the GPU's clocks.
 MORE_NS, MORE_TIMES, LESS_NS, LESS_TIMES = 100_000, 1.5, 2_000, 0.5
 
 
 def judge_events(lines, by_cupti, earlier=()):
-    """(what was seen, [what is wrong]) of launches that event pairs timed, beside CUPTI's times of other runs
-    of the same program, a list of lines for each: no launch may have more than one time, no captured one any, and
-    the shortest time of each kernel has to be CUPTI's or somewhat more. A kernel whose shortest time differs from
-    run to run (on an H200 one of clusters took 52 to 625 us by CUPTI, alone on the GPU) may take what it took in any
+    """(summary, [differences]) for launches with times from event pairs, compared with CUPTI's times of other runs
+    of the same program, a list of lines for each: no launch may have more than one time, no captured launch any, and
+    the shortest time of each kernel must be CUPTI's or somewhat more. A kernel whose shortest time differs from
+    run to run (on an H200 one with clusters took 52 to 625 us by CUPTI, alone on the GPU) may take as long as in any
     of CUPTI's runs. `earlier`: the lines of earlier runs by event pairs."""
     notes = lines[-1].get("notes", [])
     told = sum(int(note.split(": ")[1].split()[0]) for note in notes if "launches have no GPU time" in note)
@@ -157,7 +157,7 @@ def judge_events(lines, by_cupti, earlier=()):
 
 
 def events(cushim, path, alone, by_cupti, earlier=None):
-    """[(what, [what is wrong])] of one program by event pairs; the run's lines go to those of earlier runs."""
+    """[(what, [differences])] of one program by event pairs; appends the run's lines to those of earlier runs."""
     earlier = [] if earlier is None else earlier
     try:
         outcome, lines, _ = traced(cushim, [path], None, "events")
@@ -169,7 +169,7 @@ def events(cushim, path, alone, by_cupti, earlier=None):
 
 
 def check(cushim, program, path, cuda_home):
-    """[(what, [what is wrong])] of one program."""
+    """[(what, [differences])] of one program."""
     alone, _ = runs.patiently(program, lambda limit: runs.run([path], limit=limit))
     try:
         outcome, lines, where = traced(cushim, [path], cuda_home)
@@ -181,8 +181,8 @@ def check(cushim, program, path, cuda_home):
 
 
 def again(cushim, path, cuda_home, turns=4):
-    """[(what, [what is wrong])] of one program by event pairs, whose times were not CUPTI's where it ran beside others: the
-    times of a few runs of each kind are compared, as those of a kernel whose pages move differ from run to run."""
+    """[(what, [differences])] of one program by event pairs, whose times differed from CUPTI's while other programs ran: compares the
+    times of a few runs of each kind, as the times of a kernel whose pages move differ from run to run."""
     alone = runs.run([path])
     by_cupti, by_events, results = [], [], []
     for turn in range(turns):
@@ -194,7 +194,7 @@ def again(cushim, path, cuda_home, turns=4):
 
 
 def killed(cushim, nvcc, arch, out, cuda_home, kernels=300):
-    """[(what, [what is wrong])] of a program that dies a second after its last kernel."""
+    """[(what, [differences])] of a program that is killed a second after its last kernel."""
     program = os.path.join(out, "killed")
     built = runs.run([nvcc, "-arch=" + arch, "-o", program, os.path.join(ROOT, "gpu/killed.cu")], limit=300)
     if built.status != 0:
@@ -213,14 +213,14 @@ def killed(cushim, nvcc, arch, out, cuda_home, kernels=300):
 
 
 def number(line):
-    """The number that a launch or a kernel of gpu/identity.cu tells by its shape, and its thread's."""
+    """The number that a launch or kernel of gpu/identity.cu encodes in its shape, and its thread."""
     (x, y, _), (u, v, _) = line["grid"], line["block"]
     found = x - 1 | y - 1 << 4 | u - 1 << 8 | v - 1 << 12 | line["shared"] // 16 << 16
     return found, found // 4096
 
 
 def judge_identity(lines, threads, launches, graphs):
-    """(what was seen, [what is wrong]) of gpu/identity.cu: each launch has the kernel of its shape and no other, each
+    """(summary, [differences]) for gpu/identity.cu: each launch has the kernel of its shape and no other, each
     launch of a graph the nodes of its thread's graph."""
     nodes = 8
     calls = {(line["pid"], line["link"]): line for line in lines if line.get("link") and line["event"] in ("launch", "graph")}
@@ -252,7 +252,7 @@ def judge_identity(lines, threads, launches, graphs):
 
 
 def identity(cushim, nvcc, arch, out, cuda_home, threads=64, launches=500, graphs=20):
-    """[(what, [what is wrong])] of launches by many threads, each of which its kernel identifies."""
+    """[(what, [differences])] of launches by many threads, where each kernel's shape identifies its launch."""
     results = []
     for runtime in ("shared", "static"):
         program = os.path.join(out, "identity-" + runtime)

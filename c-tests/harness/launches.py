@@ -21,7 +21,7 @@ MARK = re.compile(r"\[(<|>=)(\d+)\] ")
 
 
 def for_major(text, major):
-    """(mark, line without it) of a line that may begin with a mark, None where it does not hold."""
+    """(mark, line without it) for a line that may begin with a mark; None if it does not apply to this major."""
     mark = MARK.match(text)
     if mark is None:
         return "", text
@@ -50,14 +50,14 @@ class Expected:
 
 
 def read_list(path, major):
-    """The lines of a NAME.launches file that hold for a major of the toolkit."""
+    """The lines of a NAME.launches file for a major of the toolkit."""
     with open(path) as lines:
         held = [for_major(line, major) for line in lines if line.strip() and not line.startswith("#")]
     return [Expected(line[1]) for line in held if line]
 
 
 def read_trace(path):
-    """(header, events, summary) of a trace; ValueError says what is wrong with it."""
+    """(header, events, summary) of a trace; ValueError describes a fault in it."""
     header, events, summary = None, [], None
     with open(path) as lines:
         for number, line in enumerate(lines, 1):
@@ -94,7 +94,7 @@ def base_name(name):
     depth, start = 0, 0
     for i, c in enumerate(name):
         if c in "<({":
-            # `<unnamed>::` and `(anonymousnamespace)::` open a component, no list.
+            # `<unnamed>::` and `(anonymousnamespace)::` begin a name's component, not a list.
             depth += 1
         elif c in ">)}":
             depth -= 1
@@ -104,10 +104,10 @@ def base_name(name):
 
 
 def same_name(expected, event):
-    """Whether a launch is of the kernel that the list names."""
+    """Whether a launch is of the kernel in the list's line."""
     name = base_name(event.get("kernel"))
     if expected == "-":
-        # What was never registered has at most an address.
+        # An unregistered kernel has an address at most.
         return name == "-" or name.startswith("unknown")
     if expected.endswith("<~>"):
         return name.split("<")[0] == expected[: -len("<~>")] and "<" in name
@@ -132,7 +132,7 @@ def same_value(token, value):
 
 
 def describe(event):
-    """A launch in the form of the list."""
+    """A launch in the format of the list."""
     if event.get("event") != "launch":
         return "%s = %s" % (event.get("api"), event.get("status"))
     args = event.get("args")
@@ -143,7 +143,7 @@ def describe(event):
 
 
 def matches(expected, event, statuses):
-    """Whether one event of a trace is one of what the line expects."""
+    """Whether an event of a trace matches a line of the list."""
     if expected.graph:
         return re.sub(r"^(cuda|cu)|_ptsz$", "", event.get("api") or "") == expected.graph
     if event.get("event") != "launch" or not same_name(expected.kernel, event):
@@ -163,20 +163,20 @@ def matches(expected, event, statuses):
             return False
     args = event.get("args")
     if args is None:
-        # Unknown is a failure only where the list knows better.
+        # An unknown value is a difference only if the list has a value.
         return expected.kernel == "-" or all(a == "*" for a in expected.args)
     return len(args) == len(expected.args) and all(
         same_value(token, arg.get("value")) for token, arg in zip(expected.args, args))
 
 
 def outermost(events):
-    """Launches of kernels and graphs that no other recorded call encloses."""
+    """Outermost launches of kernels and graphs: no other recorded call encloses them."""
     return [e for e in events if not e.get("parent") and
             (e.get("event") == "launch" or re.match(r"(cuda|cu)GraphLaunch", e.get("api") or ""))]
 
 
 def compare(expected, events, runtime_seen=True, statuses=True, complete=True):
-    """What differs between a list and a trace, as lines; none when they agree.
+    """The differences between a list and a trace, as lines; none if they agree.
 
     runtime_seen: the runtime's own calls are visible (a shared runtime).
     statuses:     results are compared too (off where every launch is refused).
@@ -212,7 +212,7 @@ def count_by_name(events):
 
 
 def compare_counts(kernels, graphs, counted):
-    """What differs between a trace and CUPTI's count in the same process, as lines.
+    """The differences between a trace and CUPTI's count in the same process, as lines.
 
     counted: {"kernels": {mangled: n}, "graphs": n}, as cupti_count.c writes it."""
     wrong = []

@@ -1,7 +1,7 @@
-"""Whether memory stays flat while libraries with kernels are loaded and unloaded over and over.
+"""Checks that memory stays flat while libraries with kernels are loaded and unloaded repeatedly.
 
-Owns: running reload.cu in several ways at once for a time, looking at each process once a second, and judging what it grows by
-for each load. Knows nothing of how it is built.
+Owns: running reload.cu in several ways at once for a time, measuring each process once a second, and judging its growth
+per load. Does not know how it is built.
 """
 
 import os
@@ -10,14 +10,14 @@ import subprocess
 import tempfile
 import time
 
-# A module, its kernel, its name and what is told of them stay known for good: a launch may come after its library is gone.
+# Records of a module, its kernel and its names are never freed: a launch may come after its library is unloaded.
 PER_LOAD = 1536
-# Pages come by the block, and allocators keep some.
+# Memory comes in pages, and allocators keep some.
 AT_ONCE = 4 << 20
 
 
 class Look:
-    """What there is of a process at one time."""
+    """The memory use of a process at one time."""
 
     def __init__(self, seconds, loads, anonymous, mappings, files, threads, recorded):
         self.seconds, self.loads, self.anonymous, self.mappings = seconds, loads, anonymous, mappings
@@ -32,7 +32,7 @@ HEAD = "%6s %8s %12s %8s %6s %7s %12s" % ("s", "loads", "private KiB", "mappings
 
 
 def descendant(of):
-    """The process that has no child of its own below `of`: the launcher's target."""
+    """The process below `of` without a child of its own: the launcher's target."""
     while True:
         try:
             with open("/proc/%d/task/%d/children" % (of, of)) as file:
@@ -45,7 +45,7 @@ def descendant(of):
 
 
 def size(folder):
-    """Bytes on the disk of what is in a folder."""
+    """The bytes on disk of a folder's files."""
     total = 0
     for name in os.listdir(folder):
         try:
@@ -56,7 +56,7 @@ def size(folder):
 
 
 class Running:
-    """One way to run it, from its start to its end."""
+    """One configuration, from its start to its end."""
 
     def __init__(self, command, env, work):
         self.work, self.looks, self.begun = work, [], time.monotonic()
@@ -67,7 +67,7 @@ class Running:
         self.process = subprocess.Popen(command, env=dict(env, RELOAD_COUNT=self.counts), stdin=subprocess.DEVNULL, stdout=self.out, stderr=self.err)
 
     def look(self):
-        """One more look, where the process is there and has begun to load."""
+        """Measures once more, if the process exists and has begun to load."""
         at = "/proc/%d/" % descendant(self.process.pid)
         try:
             with open(self.counts) as file:
@@ -85,13 +85,13 @@ class Running:
             self.looks.append(Look(time.monotonic() - self.begun, loads, int(anonymous[1]) << 10, mappings, files, int(threads[1]), size(self.traces)))
 
     def said(self):
-        """(status, output, what is on stderr)."""
+        """(status, output, stderr)."""
         self.out.seek(0)
         self.err.seek(0)
         return self.process.returncode, self.out.read(), self.err.read()
 
     def growth(self):
-        """(bytes of private memory, mappings, files, bytes recorded) that are there for each load from the first third on."""
+        """(bytes of private memory, mappings, files, recorded bytes) added per load, from the first third on."""
         first, last = self.looks[len(self.looks) // 3], self.looks[-1]
         loads = max(last.loads - first.loads, 1)
         return loads, last.anonymous - first.anonymous, last.mappings - first.mappings, last.files - first.files, last.recorded - first.recorded
@@ -112,7 +112,7 @@ def run(commands, seconds):
 
 
 def table(one, rows=8):
-    """Some of the looks, as lines: the first, the last and those between at equal distances."""
+    """Some of the measurements, as lines: the first, the last and some between at equal distances."""
     looks = one.looks
     if len(looks) > rows:
         looks = [looks[i * (len(looks) - 1) // (rows - 1)] for i in range(rows)]
@@ -120,7 +120,7 @@ def table(one, rows=8):
 
 
 def wrong(one, yardstick):
-    """What grows by more than it does in `yardstick`, as lines."""
+    """The values that grow by more than in `yardstick`, as lines."""
     if len(one.looks) < 9:
         return ["only %d looks, which say nothing of memory" % len(one.looks)]
     loads, memory, mappings, files, _ = one.growth()
@@ -132,7 +132,7 @@ def wrong(one, yardstick):
     most = loads * (beside * 1.1 + PER_LOAD) + AT_ONCE
     if memory > most:
         found.append("%d bytes of private memory for each of %d loads, %d without us" % (memory // loads, loads, beside))
-    # A recording has a mapping for each chunk that is written.
+    # A recording has one mapping for each chunk in use.
     if mappings > 80:
         found.append("%d more mappings" % mappings)
     if files > 4:

@@ -2,8 +2,8 @@
 
 Builds c-tests/majors with the toolkits 11.8, 12.4 and 13.5 and compares the program
 alone and traced. Needs all three toolkits, and no GPU. (With a driver but no device
-the runtimes differ in what they answer to a launch: 100 from 11.8 and 12.4, 35 from
-13.5. What reaches which runtime is shown call by call with stand-ins in place of
+the runtimes return different errors for a launch: 100 from 11.8 and 12.4, 35 from
+13.5. The tests of the shim show which call reaches which runtime, with stubs in place of
 NVIDIA's libraries.)
 """
 
@@ -37,12 +37,12 @@ def make(toolkits, out):
 
 
 def check(cushim, command, env):
-    """All checks of one way to have the runtimes: [(what, [what is wrong])]."""
+    """All checks with the runtimes linked or loaded in one way: [(what, [differences])]."""
     alone = runs.run(command, env)
     wrong = [] if alone.status == 0 else ["exit status %s: %r" % (alone.status, runs.lines(alone.err)[-2:])]
     for major, toolkit in TOOLKITS.items():
         version = 1000 * int(major) + 10 * int(toolkit.split(".")[1])
-        # 11.8 answers 0 where it finds no device.
+        # 11.8 returns runtime version 0 if it finds no device.
         answers = ["%s: runtime %d," % (major, v) for v in (version, 0)]
         if not any(answer.encode() in alone.out for answer in answers):
             wrong.append("%r was not printed" % answers[0])

@@ -16,9 +16,9 @@ RUNTIMES = ("shared", "static")
 STREAMS = ("legacy", "perthread")
 LINKS = ("whole", "rdc")
 COMPRESSIONS = ("default", "none", "lz4", "zstd")
-# What `variants` knows, and scripts take.
+# The sets of variants by name, for `variants` and the scripts' options.
 SETS = ("pair", "core", "gpu", "matrix", "full", "each", "both")
-# Six of the 24 variants without `default`: every two choices of two axes come together in one of them.
+# Six of the 24 variants without `default`: each pair of choices on two axes appears in one of them.
 COVER = (
     "shared-legacy-whole-none", "static-perthread-rdc-none",
     "shared-legacy-rdc-lz4", "static-perthread-whole-lz4",
@@ -32,7 +32,7 @@ class Program:
     def __init__(self, name, sources, words):
         self.name = name
         self.sources = sources
-        # The folder of the first source says what the program is about.
+        # The folder of the first source gives the program's subject.
         self.kind = os.path.dirname(sources[0])
         self.options = {}
         for word in words:
@@ -40,7 +40,7 @@ class Program:
             self.options[key] = value or True
 
     def minimum(self):
-        """The oldest toolkit that has what it needs, as (major, minor)."""
+        """The oldest toolkit that supports it, as (major, minor)."""
         return version(self.options.get("min", "0.0"))
 
     def beside(self, ending):
@@ -76,14 +76,14 @@ def programs(only=None):
 
 
 class Known:
-    """How and why a program fails on the CPU."""
+    """How a program fails on the CPU, and why."""
 
     def __init__(self, status, says, why):
         self.status, self.says, self.why = status, says, why
 
     def unlike(self, status, said):
-        """How an end differs from this one; None where it does not. `said`: all that the
-        program printed, as bytes. A status of None is a program that did not end."""
+        """How an end differs from the known one; None if it does not. `said`: all output of the
+        program, as bytes. A status of None means that the program did not end."""
         if status != self.status:
             return "it ends with %s, not %d" % ("nothing" if status is None else status, self.status)
         if not re.search(self.says, said.decode("utf-8", "replace")):
@@ -128,10 +128,10 @@ def variants(which, program):
     each    the shared runtime alone, so that everything is compiled once
     both    the shared and the static runtime, in the plainest way
 
-    Programs of semantics/ and compute/ say something about CUDA or about code, not
-    about how a program is put together: they come with the shared and the static
-    runtime (which compile once) in every set but `full` and `each`, those of
-    compute/ in `matrix` and `pair` with the static one. What is heavy is in neither
+    Programs of semantics/ and compute/ test CUDA or generated code, not
+    the way a program is built: they come with the shared and the static
+    runtime (which share their objects) in every set but `full` and `each`, those of
+    compute/ in `matrix` and `pair` with the static one. `heavy` programs are in neither
     of these two.
     """
     product = [Variant(*v) for v in itertools.product(RUNTIMES, STREAMS, LINKS, COMPRESSIONS)]
@@ -146,7 +146,7 @@ def variants(which, program):
         return few(program, ("static",) if traced else RUNTIMES)
     wanted = program.options.get("link"), program.options.get("stream")
     if which == "core":
-        # What a program does not leave open is not varied.
+        # An axis that the program fixes does not vary.
         names = [name.split("-") for name in COVER] if "matrix" in program.options else []
         chosen = [Variant(r, wanted[1] or s, wanted[0] or l, c) for r, s, l, c in names]
         if chosen:
@@ -156,7 +156,7 @@ def variants(which, program):
         which = "full" if "matrix" in program.options else "pair"
     if which == "pair":
         pair = ("shared-legacy-whole-default", "static-perthread-rdc-default")
-        # What is only ever relocatable has its shared variant there too.
+        # A program that must be relocatable has its shared variant there, too.
         if program.options.get("link") == "rdc":
             pair = ("shared-legacy-rdc-default", "static-perthread-rdc-default")
         product = [v for v in product if str(v) in pair]
@@ -170,6 +170,6 @@ def variants(which, program):
 
 
 def few(program, runtimes):
-    """One variant for each runtime, in the plainest way that the program allows."""
+    """One variant for each runtime, the simplest that the program allows."""
     stream, link = program.options.get("stream", "legacy"), program.options.get("link", "whole")
     return [Variant(runtime, stream, link, "default") for runtime in runtimes]

@@ -1,7 +1,7 @@
-"""Redirection and tools, on a GPU or on the CPU (`--backend cpu`): programs whose kernels are replaced, and what they then print.
+"""Replacement and tools, on a GPU or on the CPU (`--backend cpu`): programs whose kernels are replaced, and their output.
 
-Knows the lines of c-tests/gpu/redirected.cu under each rule. How programs are run is
-runs.py's affair.
+Knows the lines of c-tests/gpu/redirected.cu under each rule. runs.py knows how
+programs are run.
 """
 
 import json
@@ -15,25 +15,25 @@ import runs
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-# What redirected.cu prints of itself.
+# The output of redirected.cu without rules.
 PLAIN = {"plain": "3", "static shared": "0", "occupancy": "many", "captured": "2", "node": "1", "stateful": "15 18",
          "state": "7", "shape": "4", "left out": "1", "managed": "40 42 50", "constant": "210", "node set": "1",
          "shape node": "3 4", "node left out": "1"}
 # With `step` of redirected_new.cu, everywhere; at launches only.
 STEP = {"plain": "30", "static shared": "40960", "occupancy": "few", "captured": "20", "node": "10", "node set": "10"}
-# By conditions on launches that hold of all of them, and of the first node.
+# Under conditions that all launches and the first node meet.
 LAUNCHED = {"plain": "30", "captured": "20", "node": "10"}
 
 
 class OnBackend(runs.Cushim):
-    """The program under test, with programs run on one of its backends."""
+    """The cushim under test, which runs programs on one of its backends."""
 
     def __init__(self, folder, backend):
         super().__init__(folder)
         self.backend = backend
 
     def alone(self, command):
-        """Runs a command untraced."""
+        """Runs a command without tracing."""
         return runs.run([self.program, "run", "--backend", self.backend, "--"] + command)
 
 
@@ -51,7 +51,7 @@ def cases(images, owner, arch, digest):
     found = [("PTX", rule(step, ptx), STEP, [], 0)]
     own = "\nown = ['state', 'factor', 'counter']"
     for kind in [kind for kind in ("cubin", "fatbin") if kind in images]:
-        # Machine code has variables of its own, whatever the kernel uses.
+        # Machine code always has its own variables, used by the kernel or not.
         more = own if kind == "cubin" or images["fatbin_is_code"] else ""
         found.append((kind, rule(step, "image = '%s'%s" % (images[kind], more)), STEP, [], 0))
     found += [
@@ -94,7 +94,7 @@ def cases(images, owner, arch, digest):
 
 
 def amd(path):
-    """A bundle as clang's offload bundler writes it, with the head of an AMD code object in it."""
+    """A bundle as clang's offload bundler writes it, with the header of an AMD code object in it."""
     name = b"hipv4-amdgcn-amd-amdhsa--gfx90a"
     head = b"__CLANG_OFFLOAD_BUNDLE__" + b"".join(word.to_bytes(8, "little") for word in (1, 128, 64, len(name))) + name
     elf = (b"\x7fELF\x02\x01\x01\x40\x04".ljust(16, b"\0") + bytes((3, 0, 224, 0, 1, 0, 0, 0))).ljust(64, b"\0")
@@ -104,7 +104,7 @@ def amd(path):
 
 
 def compiled(command):
-    """None, or what a compiler complains about."""
+    """None, or a compiler's error message."""
     done = subprocess.run(command, capture_output=True, text=True)
     return (done.stderr or done.stdout).strip().splitlines()[-6:] if done.returncode else None
 
@@ -115,12 +115,12 @@ def dumped(folder):
         return [json.loads(line) for line in index]
 
 
-# What is checked of builds by other compilers, and once more with launches straight to the driver.
+# The rules for builds by other compilers, and for launches straight to the driver.
 FEW = ("PTX", "nth", "grid", "shape", "skip", "whole image", "compare")
 
 
 def check_program(cushim, path, images, arch, out, only=None, more=()):
-    """The rules on one build of redirected.cu, all or those of `only`: [(what, what is wrong)]. `more`: further
+    """The rules on one build of redirected.cu, all or those of `only`: [(what, [differences])]. `more`: further
     options of `cushim trace`."""
     results = []
     alone = cushim.alone([path])
@@ -177,7 +177,7 @@ def check_tools(cushim, path, out):
         if source == "histogram.c":
             with open(counts) as file:
                 rows = [line.split(None, 1) for line in file]
-            # Three launches and a captured one; the explicit node is none.
+            # Three launches and a captured one; the explicit node does not count.
             if ["4", "step<<<(1, 1, 1), (32, 1, 1), 0>>>\n"] not in rows:
                 wrong.append("counted %r" % rows)
         results.append((source, wrong))
@@ -185,7 +185,7 @@ def check_tools(cushim, path, out):
 
 
 def check_replay(cushim, path, images, out):
-    """A launch of redirected.cu captured, and replayed: as it was, and with the other kernel."""
+    """Captures a launch of redirected.cu, and replays it: unchanged, and with the other kernel."""
     folder = os.path.dirname(cushim.program)
     tool = [os.path.join(folder, at, "libcushim_capture.so") for at in (".", "../lib")]
     tool = next((at for at in tool if os.path.exists(at)), None)
@@ -208,7 +208,7 @@ def check_replay(cushim, path, images, out):
     return results
 
 
-# A script, the kernel, and the edit after which the script does what the replaced kernel does.
+# A script, the kernel, and an edit that makes the script do what the replacement does.
 SCRIPTS = (
     ("triton_add.py", ("torch", "triton"), "add_kernel", ("mask=mask) + tl.load", "mask=mask) - tl.load")),
     ("cupy_small.py", ("cupy",), "saxpy", ("a * x[i] + y[i]", "a * x[i] - y[i]")),
@@ -216,7 +216,7 @@ SCRIPTS = (
 
 
 def scripts(cushim, python, images, out):
-    """Kernels made at run time, and one of PyTorch's, as tasks."""
+    """Kernels compiled at run time, and one of PyTorch's, as tasks."""
     found = []
     for script, modules, kernel, edit in SCRIPTS:
         if runs.run([python, "-c", "import " + ", ".join(modules)]).status != 0:
@@ -229,7 +229,7 @@ def scripts(cushim, python, images, out):
 
 
 def check_script(cushim, python, script, kernel, edit, out):
-    """A script's kernel replaced by that of the same script with an edit: [(what, what is wrong)]."""
+    """Replaces a script's kernel by that of the same script with an edit: [(what, [differences])]."""
     path = os.path.join(ROOT, "c-tests/python", script)
     with open(path) as file:
         source = file.read()
@@ -254,7 +254,7 @@ def check_script(cushim, python, script, kernel, edit, out):
 
 
 def check_torch(cushim, python, images, out):
-    """PyTorch's own addition replaced: [(what, what is wrong)]."""
+    """Replaces PyTorch's own addition: [(what, [differences])]."""
     path = os.path.join(ROOT, "c-tests/python/pytorch_add.py")
     manifest = os.path.join(out, "torch.toml")
     with open(manifest, "w") as file:
@@ -270,7 +270,7 @@ def check_torch(cushim, python, images, out):
 
 
 def check_direct(cushim, path, images, arch, out):
-    """Launches straight to the driver, by a shared runtime: the same output, and most of the launches."""
+    """Launches straight to the driver, with a shared runtime: the same output, and most launches take that way."""
     results = []
     alone = cushim.alone([path])
     for options in ([], ["--nested"], ["-e", "all"]):
@@ -295,7 +295,7 @@ def matrix(cushim, nvcc, others, clang, target, arch, images, out):
     source, new = (os.path.join(ROOT, "c-tests/gpu", name) for name in ("redirected.cu", "redirected_new.cu"))
 
     def foreign(other, name, out):
-        # Newer PTX than the driver's own is no more than its word; the oldest compiler's is taken by all.
+        # Only the driver decides about newer PTX; all drivers accept the oldest compiler's.
         ptx, path = os.path.join(out, "new-%s.ptx" % name), os.path.join(out, "redirected")
         wrong = compiled([other, "-std=c++17", "-ptx", "-arch=" + arch.replace("sm_", "compute_"), new, "-o", ptx]) or \
             compiled([nvcc, "-std=c++17", "-cudart=shared", target, source, "-o", path])
@@ -317,7 +317,7 @@ def matrix(cushim, nvcc, others, clang, target, arch, images, out):
                 continue
             command = [other, "-std=c++17", target, "-cudart=" + runtime, "-Xlinker", "-rpath=" + library(other)]
             tasks.append(Task("redirect %s, CUDA %s" % (runtime, name), out, program, command, []))
-    # clang knows no toolkit that is newer than itself.
+    # clang does not know toolkits newer than itself.
     homes = [os.path.dirname(os.path.dirname(os.path.realpath(other))) for other in others if toolkit(other).startswith("12.")]
     if clang and homes:
         libs, more = library(None, homes[0]), os.path.join(os.path.dirname(os.path.dirname(clang)), "cuda-include")
@@ -345,7 +345,7 @@ def library(nvcc, home=None):
 
 
 class Task(runs.Task):
-    """One that has a folder of its own below `out`, which its function takes last."""
+    """A task with a folder of its own below `out`, which its function gets as last argument."""
 
     def __init__(self, where, out, function, *arguments):
         own = os.path.join(out, re.sub(r"[^\w.]+", "-", where))
@@ -369,7 +369,7 @@ def builds(cushim, backend, nvcc, arch, target, images, out):
 
     tasks = []
     for runtime in ("shared", "static"):
-        # Relocatable PTX is linked when it is loaded, and has no one image that rules could name.
+        # Relocatable PTX is linked when it is loaded: there is no single image that rules could name.
         for link in ("whole", "rdc") if arch != target_virtual(arch) else ("whole",):
             checks = [("", lambda path, out: check_program(cushim, path, images, arch, out))]
             if link == "whole":
@@ -387,8 +387,8 @@ def target_virtual(arch):
 
 
 def tasks(folder, backend, nvcc, arch, out, python=None, others=(), clang=None):
-    """Everything, as tasks that may run side by side. `arch` is sm_NN for a GPU, compute_NN for what takes PTX
-    only; `python` also checks kernels that are made at run time; `others`: nvcc of other toolkits, the oldest last; `clang`: a
+    """All checks, as tasks that may run in parallel. `arch` is sm_NN for a GPU, compute_NN where only PTX
+    runs; `python`: also kernels that are compiled at run time; `others`: nvcc of other toolkits, the oldest last; `clang`: a
     clang++ that compiles CUDA."""
     cushim = OnBackend(folder, backend)
     out = os.path.join(out, "redirected")

@@ -1,7 +1,7 @@
 """Runs a built test program alone and under `cushim trace`, and compares.
 
-Knows how a program is run and what to look at; what launches are expected is
-launches.py's affair, how programs are built build.py's.
+Knows how a program is run and what to compare; launches.py knows the expected
+launches, build.py how programs are built.
 """
 
 import concurrent.futures
@@ -20,17 +20,17 @@ LIMIT = 180
 
 
 class Outcome:
-    """How a process ended and what it printed."""
+    """How a process ended, and its output."""
 
     def __init__(self, status, out, err):
         self.status, self.out, self.err = status, out, err
 
 
 def run(command, env=None, limit=LIMIT):
-    """Runs a command to its end; status None when it ran past the limit."""
+    """Runs a command to its end; the status is None if it exceeded the limit."""
     merged = dict(os.environ)
     merged.update(env or {})
-    # A session of its own, so that what it started ends with it.
+    # In a session of its own, so that its children end with it.
     process = subprocess.Popen(command, env=merged, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, start_new_session=True)
     try:
@@ -58,12 +58,12 @@ def patiently(program, attempt):
 
 
 def lines(text):
-    """Bytes as lines of text, whatever is in them."""
+    """Bytes as lines of text, whatever they contain."""
     return text.decode("utf-8", "replace").splitlines()
 
 
 def wanted_lines(path, major):
-    """The lines of a NAME.expected file that hold for a major of the runtime, as
+    """The lines of a NAME.expected file for a major of the runtime, as
     (number in the file, mark, text)."""
     with open(path) as file:
         found = file.read().splitlines()
@@ -72,8 +72,8 @@ def wanted_lines(path, major):
 
 
 def unlike_expected(path, out, major):
-    """What differs between a program's output and its .expected file, as lines.
-    `major`: of the CUDA that it was built with."""
+    """The differences between a program's output and its .expected file, as lines.
+    `major`: of the CUDA that the program was built with."""
     wanted = wanted_lines(path, major)
     have = lines(out)
     wrong = []
@@ -87,8 +87,8 @@ def unlike_expected(path, out, major):
 
 
 class Cushim:
-    """The program and the library under test, with NVIDIA's CUDA or none: what a program does
-    alone is to be what it does traced."""
+    """The program `cushim` and the library under test, with NVIDIA's CUDA or none: a program must
+    behave the same alone and traced."""
 
     backend = "native"
 
@@ -100,12 +100,12 @@ class Cushim:
             raise SystemExit("%s holds no program cushim" % folder)
 
     def version(self):
-        """What `cushim --version` prints."""
+        """The output of `cushim --version`."""
         return run([self.program, "--version"]).out.decode().strip()
 
     def trace(self, command, env=None, options=(), backend=None, limit=LIMIT):
-        """Runs a command traced: its Outcome and the path of the trace, in a folder
-        that the caller removes. The backend is this one's, if none is named."""
+        """Runs a command traced; returns its Outcome and the path of the trace, in a folder
+        that the caller removes. The default backend is this object's."""
         folder = tempfile.mkdtemp(prefix="cushim-check-")
         path = os.path.join(folder, "trace.jsonl")
         how = ["trace", "--backend", backend or self.backend, "-o", path] + list(options)
@@ -114,7 +114,7 @@ class Cushim:
 
 
 def differences(alone, traced):
-    """What differs between a program alone and traced, as lines."""
+    """The differences between a program alone and traced, as lines."""
     wrong = []
     if alone.status != traced.status:
         wrong.append("exit status %s alone, %s traced" % (alone.status, traced.status))
@@ -129,7 +129,7 @@ def differences(alone, traced):
 
 
 def check_program(cushim, program, variant, path, gpu, env=None, major=13):
-    """All checks of one program in one variant: [(what, [what is wrong])]. `major`:
+    """All checks of one program in one variant: [(what, [differences])]. `major`:
     of the CUDA that it was built with."""
     results = []
     alone, again = patiently(program, lambda limit: run([path], env, limit))
@@ -139,7 +139,7 @@ def check_program(cushim, program, variant, path, gpu, env=None, major=13):
             wrong.append("exit status %s, stderr %r" % (alone.status, lines(alone.err)[-3:]))
         results.append(("alone" + again, wrong))
     else:
-        # 127 is the loader's word for a program that links an absent libcuda.
+        # The loader's status 127: the program links a libcuda that does not exist.
         fine = alone.status in (3, 127)
         results.append(("refused", [] if fine else ["exit status %s without a GPU" % alone.status]))
     (traced, trace), again = patiently(program, lambda limit: cushim.trace([path], env, limit=limit))
@@ -156,7 +156,7 @@ def check_program(cushim, program, variant, path, gpu, env=None, major=13):
             return results
         expected = launches.read_list(program.beside("launches"), major)
         shared = variant.runtime == "shared"
-        # Without a GPU a static runtime never asks the driver, so nothing is seen.
+        # Without a GPU a static runtime never calls the driver, so the trace is empty.
         complete = gpu or (shared and "early" not in program.options and not program.kind)
         wrong = launches.compare(expected, events, runtime_seen=shared, statuses=gpu, complete=complete)
         wrong += lost(summary)
@@ -179,7 +179,7 @@ def traced_launches(cushim, program, path, env, backend, limit, major):
             return done, [str(error)]
         expected = launches.read_list(program.beside("launches"), major)
         if backend == "cpu" and "cpuargs" in program.options:
-            # What links modules for the CPU gives an image that only it reads.
+            # Linking modules for the CPU gives an image that only the CPU backend reads.
             for line in expected:
                 line.args = ["*"] * len(getattr(line, "args", []))
         wrong = launches.compare(expected, events)
@@ -189,13 +189,13 @@ def traced_launches(cushim, program, path, env, backend, limit, major):
 
 
 def lost(summary):
-    """What a trace's summary says was lost, as lines."""
+    """The losses that a trace's summary reports, as lines."""
     counts = dict(summary.get("lost") or {}, damaged=summary.get("damaged", 0), pending=summary.get("pending", 0))
     return ["the trace lost %s: %s" % item for item in sorted(counts.items()) if item[1]]
 
 
 def check_over_driver(cushim, program, path, major=13, env=None):
-    """One program over our own runtime on NVIDIA's driver: [(what, [what is wrong])]."""
+    """One program with our runtime over NVIDIA's driver: [(what, [differences])]."""
     done, again = patiently(program, lambda limit: run([cushim.program, "run", "--backend", "driver", "--", path], env, limit))
     wrong = unlike_expected(program.beside("expected"), done.out, major)
     if done.status != 0 or wrong:
@@ -204,14 +204,14 @@ def check_over_driver(cushim, program, path, major=13, env=None):
 
 
 class Task:
-    """Something to check: its place, and the function that answers [(what, [what is wrong])]."""
+    """A check: its name, and the function that returns [(what, [differences])]."""
 
     def __init__(self, where, function):
         self.where, self.function = where, function
 
 
 def check_all(tally, tasks, jobs):
-    """Runs tasks, `jobs` at once; each one's line comes when it is done."""
+    """Runs tasks, `jobs` in parallel; prints each one's line when it is done."""
     def timed(task):
         begin = time.monotonic()
         try:
@@ -227,13 +227,13 @@ def check_all(tally, tasks, jobs):
 
 
 class Tally:
-    """Counts, and prints what is wrong as it comes."""
+    """Counts results, and prints differences as they arrive."""
 
     def __init__(self):
         self.passed = self.failed = 0
 
     def add(self, where, results):
-        """Takes the results of one place; one line for it, and more for what is wrong."""
+        """Takes the results of one task; prints one line for it, and more for differences."""
         bad = [(what, wrong) for what, wrong in results if wrong]
         self.failed += len(bad)
         self.passed += len(results) - len(bad)
@@ -248,6 +248,6 @@ class Tally:
             sys.stdout.flush()
 
     def close(self):
-        """The closing line; the exit status."""
+        """Prints the closing line; returns the exit status."""
         print("%d passed, %d failed" % (self.passed, self.failed), flush=True)
         return 1 if self.failed or not self.passed else 0

@@ -1,4 +1,4 @@
-"""ARCHITECTURE.md against the workspace: its crates, what they import, and the files that it names."""
+"""Compares ARCHITECTURE.md with the workspace: its crates, their imports, and the files that it names."""
 
 import json
 import os
@@ -9,14 +9,14 @@ import unittest
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PAGE = os.path.join(ROOT, "ARCHITECTURE.md")
 WORDS_MAX = 1200
-# What other people's processes load; the program `cushim` and what only tests use are not among them.
+# Crates that other people's processes load; the program `cushim` and crates for tests are not among them.
 LOADED = [".", "crates/audit", "crates/compilers", "crates/hsakmt", "crates/vcuda", "crates/fronts/cuda", "crates/fronts/cudart11",
           "crates/fronts/cudart12", "crates/fronts/cudart13", "crates/fronts/nvml"]
 NO_PANIC = ["unwrap_used", "expect_used", "panic", "indexing_slicing"]
 
 
 def real():
-    """{folder of a crate: folders of those that it imports}, without what only tests and build scripts import."""
+    """{folder of a crate: folders of the crates that it imports}, without imports of tests and build scripts only."""
     done = subprocess.run(["cargo", "metadata", "--no-deps", "--offline", "--format-version", "1"], cwd=ROOT,
                           stdout=subprocess.PIPE, universal_newlines=True, check=True)
     packages = json.loads(done.stdout)["packages"]
@@ -29,7 +29,7 @@ def real():
 
 
 def listed(text):
-    """The same as the page's table says it: | `crates/x` | what it owns | `a`, `b` |."""
+    """The same from the page's table: | `crates/x` | what it owns | `a`, `b` |."""
     found = {}
     for row in re.findall(r"^\| (`[^|]+) \|[^|]*\|([^|]*)\|$", text, re.M):
         for crate in re.findall(r"`([^`]+)`", row[0]):
@@ -45,7 +45,7 @@ class Architecture(unittest.TestCase):
 
     def test_crates_and_imports(self):
         page, workspace = listed(self.text), real()
-        # The libraries with CUDA's names are one row, and so is the package in the root.
+        # The libraries with CUDA's names share one row, and the package in the root has one.
         name = {".": "src"}
         workspace = {name.get(crate, crate): imports for crate, imports in workspace.items()}
         self.assertEqual(sorted(page), sorted(workspace), "the table's crates")
@@ -75,7 +75,7 @@ class Architecture(unittest.TestCase):
                 denied = set(re.findall(r'^(\w+) = "deny"', file.read(), re.M))
             with open(os.path.join(ROOT, crate, "src/lib.rs")) as file:
                 root = file.read()
-            # A library that is nothing but jumps has no code of its own.
+            # A library that consists of jumps only has no code of its own.
             if "_front!" in root and "fn " not in root:
                 continue
             for lints in re.findall(r"#!\[cfg_attr\(\s*not\(test\),\s*deny\(([^)]*)\)", root):

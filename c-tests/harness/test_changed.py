@@ -1,4 +1,4 @@
-"""Tests of scripts/changed: what is not known counts as changed."""
+"""Tests of scripts/changed: an unknown state counts as changed."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""The documents: their links lead somewhere, what is generated is up to date, and scripts/results does what it says."""
+"""Tests of the documents: links have targets, generated pages are up to date, and scripts/results works as it says."""
 
 import importlib.machinery
 import importlib.util
@@ -21,7 +21,7 @@ def text(name):
 
 
 def anchors(page):
-    """The anchors that GitHub makes of a page's headings."""
+    """The anchors that GitHub generates for a page's headings."""
     plain = re.sub(r"^```.*?^```", "", page, flags=re.S | re.M)
     found = set()
     for heading in re.findall(r"^#+ (.*)$", plain, re.M):

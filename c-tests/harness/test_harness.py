@@ -1,4 +1,4 @@
-"""Tests of the harness itself: what it accepts, and that it notices what is wrong.
+"""Tests of the harness itself: what it accepts, and that it reports differences.
 
     python3 -m unittest discover -s c-tests/harness
 """
@@ -18,7 +18,7 @@ import runs
 
 
 def launch(kernel, grid, block, args, status=0, shared=0, **more):
-    """A launch event as it stands in a trace."""
+    """A launch event as in a trace."""
     listed = None if args is None else [{"offset": 0, "size": 8, "hex": "", "type": "t", "value": v} for v in args]
     event = {"event": "launch", "api": "cudaLaunchKernel", "kernel": kernel, "grid": grid, "block": block,
              "shared": shared, "args": listed, "status": status, "parent": None}
@@ -56,7 +56,7 @@ class Hanging(unittest.TestCase):
 
 
 class Identity(unittest.TestCase):
-    """Two threads of gpu/identity.cu with a launch of their own, and a graph each."""
+    """Two threads of gpu/identity.cu, each with a launch and a graph of its own."""
 
     def lines(self):
         lines = []
@@ -137,7 +137,7 @@ class GpuTime(unittest.TestCase):
         what, wrong = judged(gpu_ns=5000)
         self.assertEqual((what, wrong), ("1 of 1 launches by events, +2000 to +2000 ns beside CUPTI, "
                                          "the host 900 ns each", []))
-        # A kernel that differs from run to run may take as long as in any of CUPTI's.
+        # A kernel whose time varies between runs may take as long as in any of CUPTI's runs.
         slow = {"cupti": (52_000, 625_000), "gpu_ns": 457_000}
         self.assertEqual(judged(**slow)[1], [])
         self.assertIn("52000 to 625000 ns by CUPTI", judged(**dict(slow, gpu_ns=1_200_000))[1][0])
@@ -318,7 +318,7 @@ sys.exit(done.returncode%s)
 
 
 class WholeRun(unittest.TestCase):
-    """A stand-in for cushim and for a program, so that the whole way is taken."""
+    """Replaces cushim and a program, so that the test runs the whole harness."""
 
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()

@@ -1,4 +1,4 @@
-// What HIP programs do: memory, launches, LDS, atomics, lanes, numbers of all sizes.
+// Common features of HIP programs: memory, launches, LDS, atomics, lanes, numbers of all sizes.
 #include <hip/hip_runtime.h>
 #include <hip/hip_fp16.h>
 #include <cmath>
@@ -63,7 +63,7 @@ __global__ void atomics(unsigned *u, float *f, double *d, unsigned long long *l,
     atomicAdd(&u[0], me);
     atomicXor(&u[1], me);
     atomicMax(&u[2], me * 2654435761u);
-    // The atomicInc of these headers is by an intrinsic that clang 19 has no more.
+    // atomicInc of these headers uses an intrinsic that clang 19 no longer has.
     __builtin_amdgcn_atomic_inc32(&u[3], 99u, __ATOMIC_RELAXED, "agent");
     atomicAdd(f, 0.5f);
     atomicAdd(d, 0.25);

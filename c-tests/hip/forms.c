@@ -1,5 +1,5 @@
-/* HIP's calls in each form that cushim sees, with values that differ: `forms`. `many N`: that many launches. `bundle FILE`: a
-   bundle of clang's from a file is registered, then loaded as a module, and a kernel `add` of both is launched. */
+/* HIP's calls in each form that cushim hooks, with different values: `forms`. `many N`: N launches. `bundle FILE`: a
+   clang bundle from a file is registered, then loaded as a module, and a kernel `add` of both is launched. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static void **registered(const void *image) {
     return m;
 }
 
-/* Launches by a structure: a configuration, or a list. */
+/* Launches by a structure: a configuration, or an array of launch parameters. */
 static void configured(void *function, void *stream) {
     struct dim3 grid = {8, 2, 1}, block = {64, 2, 1};
     struct attribute attributes[] = {{8, 0, {1}}, {2, 0, {1}}};
@@ -38,7 +38,7 @@ static void configured(void *function, void *stream) {
     printf("%d\n", hipModuleLaunchCooperativeKernelMultiDevice(list, 2, 0));
 }
 
-/* Kernel nodes, alone and among all kinds of nodes; the last is none. */
+/* Kernel nodes, by their own functions and by the generic ones; the last node is no kernel node. */
 static void nodes(void) {
     struct dim3 grid = {8, 2, 1}, block = {64, 2, 1};
     int buffer = 45;
@@ -92,12 +92,12 @@ static void forms(void) {
     printf("%d\n", hipModuleLoadData(&module, wrapper.image));
     printf("%d\n", hipModuleGetFunction(&function, module, "_Z1bi"));
     printf("%d\n", hipModuleLaunchKernel(function, 4, 3, 2, 32, 2, 1, 22, stream, args, NULL));
-    /* Without a list of pointers: a buffer. */
+    /* A buffer with the arguments instead of an array of pointers. */
     printf("%d\n", hipModuleLaunchKernel(function, 5, 1, 1, 64, 1, 1, 0, NULL, NULL, extra));
-    /* In work-items: 4 and 7 blocks. */
+    /* The grid in work-items: 4 and 7 blocks. */
     printf("%d\n", EXT_LAUNCH(function, 256, 1, 1, 64, 1, 1, 23, stream, args, NULL, NULL, NULL, 5));
     printf("%d\n", HCC_LAUNCH(function, 700, 1, 1, 100, 1, 1, 24, NULL, args, NULL, NULL, NULL));
-    /* C++ exports this one: its name here is not the symbol's. */
+    /* C++ exports this function: its name here is not the symbol's. */
     __typeof__(EXT_LAUNCH) *by_items = NULL;
     printf("%d\n", hipGetProcAddress("hipExtModuleLaunchKernel", (void **)&by_items, 60000000, 0, NULL));
     printf("%d\n", by_items(function, 64, 1, 1, 32, 1, 1, 25, stream, args, NULL, NULL, NULL, 0));

@@ -1,4 +1,4 @@
-// More of what HIP programs do: blocks and grids of three dimensions, dynamic LDS, tiles, histograms, bytes, lanes by
+// More features of HIP programs: blocks and grids of three dimensions, dynamic LDS, tiles, histograms, bytes, lanes by
 // DPP and by the crossbar, packed halves, dot products, several streams.
 #include <hip/hip_runtime.h>
 #include <hip/hip_fp16.h>

@@ -1,4 +1,4 @@
-// printf in a kernel: text goes to the host while the kernel waits, by way of signals and an interrupt.
+// printf in a kernel: the kernel waits while its text goes to the host, by signals and an interrupt.
 #include <hip/hip_runtime.h>
 #include <cstdio>
 

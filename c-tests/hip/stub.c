@@ -1,5 +1,5 @@
-/* A libamdhip64 for tests: it runs nothing, says what reached it on standard output, and answers 0; a launch with a grid of 0
-   blocks is refused (9), a copy to nowhere too (1). STUB_QUIET: it says nothing. */
+/* A libamdhip64 for tests: it runs nothing, prints each call on standard output, and returns 0; it refuses a launch with a
+   grid of 0 blocks (9) and a copy to null (1). STUB_QUIET: it prints nothing. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 #define SAY(...) do { if (!getenv("STUB_QUIET")) { printf(__VA_ARGS__); fflush(stdout); } } while (0)
 
-/* A handle for each fat binary: its address is looked at by nobody. */
+/* A handle for each fat binary; nothing reads through its address. */
 static void *handles[64];
 static int used;
 
@@ -34,7 +34,7 @@ void __hipRegisterManagedVar(void *m, void **pointer, void *init, const char *na
     SAY("managed %s %zu %u\n", name, size, align);
 }
 
-/* The first argument of all kernels of the tests is an int. */
+/* The first argument of every kernel in the tests is an int. */
 static int launched(const char *how, const unsigned *shape, size_t shared, void **args, void **extra) {
     int first = args ? *(int *)args[0] : extra ? *(int *)extra[1] : -1;
     SAY("%s <%u,%u,%u | %u,%u,%u | %zu> %d\n", how, shape[0], shape[1], shape[2], shape[3], shape[4], shape[5], shared, first);

@@ -1,4 +1,4 @@
-/* What programs of HIP and the test-only libamdhip64 share: HIP's types as they cross the boundary. */
+/* Shared by HIP programs and the test-only libamdhip64: HIP's types as functions pass them. */
 #include <stddef.h>
 #include <stdint.h>
 

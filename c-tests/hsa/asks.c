@@ -1,12 +1,12 @@
-/* What a program of CUDA asks for, by runtime and driver, one after the other: memory of each kind, copies, sets, a module, launches,
-   events, streams. It prints the first call that does not answer 0, with its number, and goes no further than giving back;
-   `wrong` where all answered 0 and the numbers are not right. `asks FILE`: PTX or a bundle with a kernel `add(int *, int)`. */
+/* A CUDA program's requests, by runtime and driver, one after another: memory of each kind, copies, memsets, a module, launches,
+   events, streams. It prints the first call that does not return 0, with its number, and then only frees its resources;
+   `wrong` if all calls returned 0 but the numbers are not right. `asks FILE`: PTX or a bundle with a kernel `add(int *, int)`. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 static int failed;
-/* A call that is not made after one that failed. */
+/* Makes a call, unless one has failed already. */
 #define ASK(call) do { int status = failed ? 0 : (call); if (status) printf("%s = %d\n", #call, status), failed = status; } while (0)
 
 int main(int argc, char **argv) {
@@ -66,7 +66,7 @@ int main(int argc, char **argv) {
     ASK(cudaDeviceSynchronize());
     for (int i = 0; !failed && i < N; i++)
         if (host[i] != 2 * (i + 5) || own[i] != host[i]) return printf("wrong at %d: %d, %d\n", i, host[i], own[i]), 1;
-    /* What is given back may fail, too: only that it ends is looked at. */
+    /* The calls that free resources may fail, too: only their return counts. */
     if (registered) cudaHostUnregister(own);
     cudaFreeHost(host);
     cudaFree(device);

@@ -1,13 +1,13 @@
-/* AMD's HSA runtime, of which one call fails: for CUSHIM_HSA. Everything goes on to the library that HSA_FAILS_REAL names, but
-   the call of the function and number that HSA_FAILS says (`hsa_queue_create 1 4104`), which answers that status and does
-   nothing else. HSA_FAILS_COUNT names a file that gets a line for each function: its name, and how often it was called. */
+/* AMD's HSA runtime with one failing call, for CUSHIM_HSA. Every call passes to the library that HSA_FAILS_REAL names, except
+   the call whose function and number HSA_FAILS gives (`hsa_queue_create 1 4104`), which returns that status and does
+   nothing else. HSA_FAILS_COUNT names a file that gets a line for each function: its name, and its number of calls. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Those that answer a status, and others. */
+/* The functions that return a status, and the others. */
 #define FAILING(F) \
     F(hsa_init) F(hsa_shut_down) F(hsa_status_string) F(hsa_system_get_info) F(hsa_iterate_agents) \
     F(hsa_agent_get_info) F(hsa_agent_iterate_isas) F(hsa_isa_get_info_alt) F(hsa_amd_agent_iterate_memory_pools) \
@@ -37,7 +37,7 @@ static const char *const names[] = {
 static void *real[COUNT];
 static unsigned calls[COUNT], number;
 static int failing = -1;
-/* What the call that fails answers. */
+/* The result of the failing call. */
 __attribute__((visibility("hidden"))) unsigned hsa_fails_status;
 
 __attribute__((constructor)) static void begin(void) {
@@ -58,13 +58,13 @@ __attribute__((destructor)) static void end(void) {
     if (to) fclose(to);
 }
 
-/* The function to go on to; null for the call that fails. */
+/* The real function to call; null for the failing call. */
 __attribute__((visibility("hidden"), used)) void *hsa_fails_next(int which) {
     unsigned before = __atomic_fetch_add(&calls[which], 1, __ATOMIC_RELAXED);
     return which == failing && before + 1 == number ? NULL : real[which];
 }
 
-/* As the real one, whatever its arguments are: numbers and addresses, in registers and on the stack. */
+/* Passes all arguments to the real function unchanged: numbers and addresses, in registers and on the stack. */
 #define PASS(name) \
     __attribute__((naked)) void name(void) { \
         __asm__("push %rdi; push %rsi; push %rdx; push %rcx; push %r8; push %r9; sub $8, %rsp"); \

@@ -7,7 +7,7 @@ __kernel void add(__global const float *a, __global const float *b, __global flo
         c[i] = a[i] * 2.0f + b[i];
 }
 
-// Sums 256 words of each workgroup by way of LDS.
+// Sums the 256 words of each workgroup through LDS.
 __kernel void sum(__global const unsigned *in, __global unsigned *out) {
     __local unsigned part[64];
     unsigned item = __builtin_amdgcn_workitem_id_x(), group = __builtin_amdgcn_workgroup_id_x(), mine = 0;
@@ -24,10 +24,10 @@ __kernel void sum(__global const unsigned *in, __global unsigned *out) {
         __atomic_fetch_add((__global unsigned *)out, part[0], __ATOMIC_RELAXED);
 }
 
-// Writes where nothing is mapped.
+// Writes to unmapped memory.
 __kernel void stray(__global unsigned *p) { p[ITEM] = 1; }
 
-// An instruction that is none.
+// An invalid instruction.
 __kernel void broken(__global unsigned *p) {
     p[ITEM] = 1;
     __asm__ volatile(".long 0xfeedbeef");

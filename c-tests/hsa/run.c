@@ -1,8 +1,8 @@
-// A program of the HSA interface: memory, copies, signals, dispatches, and what happens when a kernel goes wrong.
+// A program of the HSA API: memory, copies, signals, dispatches, and failing kernels.
 //
 //   run CODE            allocate, copy, dispatch, check
 //   run CODE stray      a kernel writes to memory that is not mapped: AMD's runtime ends the process
-//   run CODE broken     a kernel has an unknown instruction: the queue's callback is told
+//   run CODE broken     a kernel has an unknown instruction: the runtime calls the queue's callback
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-/* What a device must not send, by its first argument; the host ends the program with a message. */
+/* Requests that a device must not send, by its first argument; the host ends the program with a message. */
 
 #include "runtime/start.h"
 

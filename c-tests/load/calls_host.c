@@ -1,4 +1,4 @@
-/* The library that calls.c wants: a function that device code calls, and two opcodes. */
+/* The library that calls.c needs: a function that device code calls, and two opcodes. */
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* Arguments, and of the environment what begins with ECHO_; the exit status is the number of arguments. */
+/* Prints its arguments, and environment variables that begin with ECHO_; the exit status is the number of arguments. */
 
 #include "runtime/start.h"
 

@@ -1,4 +1,4 @@
-/* printf's conversions, with what C says each looks like. With an argument: a format that C leaves undefined. */
+/* printf's conversions, with the output that C specifies. With an argument: a format that C leaves undefined. */
 
 #include "runtime/start.h"
 

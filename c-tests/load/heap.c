@@ -1,4 +1,4 @@
-/* malloc and free while a kernel runs: what is got is there, apart from all else, and freed once. */
+/* malloc and free while a kernel runs: allocations do not overlap, and each is freed once. */
 
 #include "runtime/start.h"
 

@@ -1,4 +1,4 @@
-/* The least there is. */
+/* The smallest program. */
 
 #include "runtime/start.h"
 

@@ -1,4 +1,4 @@
-/* Constructors by priority, then main, then destructors the other way around. */
+/* Constructors by priority, then main, then destructors in reverse order. */
 
 #include "runtime/start.h"
 

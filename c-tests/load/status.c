@@ -1,5 +1,5 @@
-/* How a program ends, by its first argument: `return N`, `exit N` from one of the threads, abort, a trap, or not at all
-   but for the host. */
+/* Ways to end a program, by its first argument: `return N`, `exit N` from one of the threads, abort, a trap, or an endless
+   kernel that only the host can end. */
 
 #include "runtime/start.h"
 
@@ -31,7 +31,7 @@ int main(int argc, char **argv, char **envp)
         gpu_trap();
     if (!strcmp(how, "null"))
         return *(volatile int *)8;
-    // Dies in the middle of a conversation, whose answer nobody waits for.
+    // Fails in the middle of a request; nobody waits for its reply.
     if (!strcmp(how, "leave")) {
         rpc_port port = rpc_open(RPC_WRITE_TO_STDOUT);
         rpc_packet packet = {{1000}};

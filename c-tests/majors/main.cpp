@@ -1,5 +1,5 @@
-// Launches through the runtimes of three CUDA majors in one process. Linked with the
-// libraries (LINKED) or loading them, as the argument says: local or global.
+// Launches through the runtimes of three CUDA majors in one process. The program links the
+// libraries (LINKED), or loads them with RTLD_LOCAL or RTLD_GLOBAL, as its argument says.
 #include <cstdio>
 #include <cstring>
 #include <dlfcn.h>
@@ -49,7 +49,7 @@ int main(int argc, char **argv)
         m.launch(m.name);
     for (Major &m : majors)
         m.after(m.name);
-    // The other way round, so that nothing depends on who came first.
+    // In reverse order, so that the result does not depend on which came first.
     for (int i = 2; i >= 0; i--)
         majors[i].launch(majors[i].name);
     return 0;

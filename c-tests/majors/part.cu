@@ -9,8 +9,8 @@
 
 __global__ void KERNEL(int *out, int value) { *out = value; }
 
-// The error state belongs to a runtime: a launch that reached another one would leave
-// it where it does not belong.
+// Each runtime has its own error state: a launch that reached the wrong runtime would leave its
+// error there.
 extern "C" void JOIN(launch_, PART)(const char *name)
 {
     int version = 0;

@@ -1,11 +1,11 @@
-/* The interface of LLVM's libomptarget, written out from its documentation for tests: x86-64. */
+/* The interface of LLVM's libomptarget, written for tests from its documentation: x86-64. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
 
 struct ident { int32_t reserved_1, flags, reserved_2, reserved_3; const char *psource; };
 
-/* An entry up to LLVM 19, and from LLVM 20 on. */
+/* An entry, in the form up to LLVM 19, and in that from LLVM 20 on. */
 struct old_entry { void *address; const char *name; size_t size; int32_t flags, data; };
 struct new_entry {
     uint64_t reserved;

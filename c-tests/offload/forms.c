@@ -1,8 +1,8 @@
-/* Every form of every call of libomptarget's that is hooked, with values that differ: `forms`. Other words: `entries
-   old|new`: a table in that form, two images, and a region by it; `versions`: arguments of versions 0 to 9; `again`: a region
-   again and again, as clang launches one without teams, with other names, counts, sizes and devices; `rustc`:
-   rustc's sequence, with a descriptor of nothing on the stack around the call; `time BURSTS N`: ns of
-   a region in each burst of N, as clang launches one. */
+/* Every form of every hooked libomptarget call, with different values: `forms`. Other words: `entries
+   old|new`: a table in that form, two images, and a region from it; `versions`: arguments of versions 0 to 9; `again`: a region
+   repeatedly, as clang launches one without teams, with other names, counts, sizes and devices; `rustc`:
+   rustc's sequence, with an empty descriptor on the stack around the call; `time BURSTS N`: ns per
+   region in each burst of N, as clang launches one. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,7 +104,7 @@ static void again(void) {
     __tgt_unregister_lib(&old_lib);
 }
 
-/* rust_codegen_llvm, builder/gpu_offload.rs: images come from the linker's own descriptor. */
+/* rust_codegen_llvm, builder/gpu_offload.rs: the images come from the linker's own descriptor. */
 static void rustc(void) {
     __tgt_register_lib(&new_lib);
     for (int i = 0; i < 3; i++) {
@@ -122,7 +122,7 @@ static void rustc(void) {
     __tgt_unregister_lib(&new_lib);
 }
 
-/* clang 19 for `target teams num_teams(8) thread_limit(128)`. The first burst counts for nothing. */
+/* clang 19's call for `target teams num_teams(8) thread_limit(128)`. The first burst is a warm-up. */
 static void measure(int bursts, long count) {
     struct kernel_args a = args_of(3);
     memset(a.teams, 0, sizeof a.teams), memset(a.threads, 0, sizeof a.threads);

@@ -1,4 +1,4 @@
-/* Opens the libraries that are named in turn and runs their region, twenty times; itself it is linked with nothing. */
+/* Opens each named library and runs its region, twenty times in turn; the program itself is not linked with libomptarget. */
 #include <dlfcn.h>
 #include <stdio.h>
 int main(int count, char **words) {

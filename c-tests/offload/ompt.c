@@ -1,5 +1,5 @@
-/* A tool of OpenMP's own (OMPT): counts the regions that the runtime reports, and says so on standard error at the end.
-   A region begins as a target construct; what is submitted to a device is counted by itself. */
+/* An OMPT tool: counts the regions that the runtime reports, and prints the numbers on standard error at the end.
+   A region begins as a target construct; submissions to a device are counted separately. */
 #include <stdio.h>
 #include <omp-tools.h>
 

@@ -1,5 +1,5 @@
-/* A region of a GPU: a libomptarget in small (`-DLIBRARY`), which loads the image of PTX when the first region runs and launches by
-   the driver, as LLVM's does; and a program that runs its region three times and prints what it did. */
+/* A region on a GPU: a small libomptarget (`-DLIBRARY`), which loads the PTX image when the first region runs and launches through
+   the driver, as LLVM's does; and a program that runs its region three times and prints the results. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* A program that asks in every way whether there is a libomptarget, and says what it is told. */
+/* A program that looks for libomptarget in every way, and prints the results. */
 #include <dlfcn.h>
 #include <stdio.h>
 #define WEAK __attribute__((weak))

@@ -1,4 +1,4 @@
-/* The descriptor that clang's linker wrapper makes of rustc's table of entries, with an image that nothing runs. */
+/* The descriptor that clang's linker wrapper makes from rustc's table of entries, with an image that nothing runs. */
 #include <stdint.h>
 #include <stddef.h>
 #include "abi.h"

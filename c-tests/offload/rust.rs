@@ -1,5 +1,5 @@
-//! A region by rustc's own offloading (nightly, `-Z offload=Test`, which makes the host's part alone). Must be compiled
-//! with `rust.c`, which has the images that the linker wrapper of clang would add.
+//! A region by rustc's own offloading (nightly, `-Z offload=Test`, which makes the host part only). It must be linked
+//! with `rust.c`, which has the images that clang's linker wrapper would add.
 #![feature(core_intrinsics)]
 #![allow(internal_features)]
 

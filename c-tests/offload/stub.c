@@ -1,5 +1,5 @@
-/* A libomptarget for tests: it runs nothing, says what reached it on standard output, and answers what
-   STUB_DEVICES asks for: with 0 devices every region is refused. STUB_QUIET: it says nothing. */
+/* A libomptarget for tests: it runs nothing, prints each call on standard output, and behaves as STUB_DEVICES says:
+   with 0 devices it refuses every region. STUB_QUIET: it prints nothing. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@ static int quiet(void) {
     return answer;
 }
 
-/* Sums of the arguments, so that one that was changed on the way is seen: addresses differ from run to run. */
+/* Sums of the arguments, so that a changed argument is noticed: addresses differ from run to run. */
 #define SAY(...) do { if (!quiet()) { printf(__VA_ARGS__); fflush(stdout); } } while (0)
 
 static int run(const char *name, int64_t device, int32_t teams, int32_t threads, int32_t count, void **pointers, int64_t *sizes, int64_t *types) {
@@ -92,6 +92,6 @@ int omp_target_memcpy_rect(void *to, const void *from, size_t e, int n, const si
     return 0;
 }
 int omp_target_associate_ptr(const void *h, const void *p, size_t n, size_t o, int d) { SAY("associate %d %d %zu %zu %d\n", h != NULL, p != NULL, n, o, d); return 0; }
-#ifndef OLDER /* a release without it */
+#ifndef OLDER /* an older release lacks it */
 void *omp_target_memset(void *p, int v, size_t n, int d) { SAY("memset %d %zu %d\n", v, n, d); return memset(p, v, n); }
 #endif

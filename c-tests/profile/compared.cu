@@ -1,5 +1,5 @@
 // options: --lines 0 --for sm_90
-// Accesses of many shapes, each often enough that a share of them shows. scripts/profile-compare counts them on a GPU, too.
+// Accesses in many patterns, each often enough that a part of them is visible. scripts/profile-compare counts them on a GPU, too.
 #include <cstdio>
 
 constexpr int N = 1 << 14;
@@ -33,7 +33,7 @@ __global__ void copy_bytes(char *to, const char *from) {
     to[i] = from[i];
 }
 
-// Each row of a warp begins four bytes behind a sector.
+// Each row of a warp starts four bytes after a sector's start.
 __global__ void shifted(float *to, const float *from) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     to[i + 1] = from[i + 3];
@@ -76,7 +76,7 @@ template <int WIDTH> __global__ void transpose(float *to, const float *from) {
         to[(y + j) * 128 + x] = tile[threadIdx.x][threadIdx.y + j];
 }
 
-// T of each size at a distance of so many elements, in shared memory.
+// T of each size with this stride in elements, in shared memory.
 template <class T, int STEP> __global__ void banks(T *to) {
     __shared__ T room[32 * STEP];
     room[threadIdx.x * STEP] = T(threadIdx.x);

@@ -1,5 +1,5 @@
 // options: --lines 3 --for sm_80
-// Kernels whose counts follow from the source.
+// Kernels whose counts can be derived from the source.
 __global__ void neighbours(float *to, const float *from) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     to[i] = from[i] * 2.0f;

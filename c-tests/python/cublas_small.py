@@ -1,4 +1,4 @@
-"""cuBLAS' functions of vectors, triangles, halves and sums of matrices, by their C interface, over CuPy's memory, beside NumPy.
+"""cuBLAS' small functions (vectors, triangles, halves, sums of matrices) through their C API, on CuPy's memory, compared with NumPy.
 
 One line for each function: how many cases (types, increments, transpositions, scalars of the host and of the device) are right.
 """
@@ -41,7 +41,7 @@ def near(got, wanted, letter, size=1):
 
 
 def call(name, *arguments):
-    """Numbers are sizes; arrays of CuPy, places of the device; bytes, of the host."""
+    """Converts arguments: numbers are sizes, CuPy arrays are device addresses, bytes are host addresses."""
     passed = []
     for argument in arguments:
         if isinstance(argument, cupy.ndarray):
@@ -62,7 +62,7 @@ def enum(value):
 
 
 class Scalar:
-    """A scalar of the host, or of the device."""
+    """A scalar on the host, or on the device."""
 
     def __init__(self, value, dtype, on_device):
         LIBRARY.cublasSetPointerMode_v2(HANDLE, int(on_device))
@@ -76,7 +76,7 @@ class Scalar:
 
 
 def strided(vector, step):
-    """A vector in memory with this increment, and the gaps filled."""
+    """A vector in memory with this increment, and filled gaps."""
     memory = numpy.full(max(1, len(vector) * abs(step)), 77, vector.dtype)
     memory[::abs(step)][:len(vector)] = vector if step > 0 else vector[::-1]
     return cupy.array(memory)
@@ -126,7 +126,7 @@ def one(letter, n, step, x, dx, on_device):
 
 
 def extremes():
-    """Squares that no double has, and what is not a number."""
+    """Numbers whose squares overflow or vanish in double, and NaNs."""
     for letter in "SDCZ":
         biggest = numpy.finfo(TYPES[letter]).max / 8
         smallest = numpy.finfo(TYPES[letter]).tiny
@@ -147,7 +147,7 @@ def triangles():
         memory[:, :n] = a.T
         half = numpy.tril(a) if fill == 0 else numpy.triu(a)
         if diagonal:
-            # What is not read must not matter, and a triangle of ones must stay small to be solved well.
+            # Elements that are not read must not matter, and a triangle of ones must stay small for an accurate solution.
             memory[:, :n] = a.T / (2 * n)
             half = half / (2 * n)
             numpy.fill_diagonal(half, 1)
@@ -172,7 +172,7 @@ def halves():
             factor = Scalar(beta, scale, on_device)
             c = some((n, n), letter)
             dc = cupy.array(numpy.ascontiguousarray(c.T))
-            # For the conjugate form the memory has op(a)^H's columns.
+            # For the conjugated form the memory holds the columns of op(a)^H.
             code = 0 if operation == 0 else (2 if hermitian else 1)
             left = a if operation == 0 or not hermitian else a.conj()
             wanted = alpha.host[0] * (left @ (left.conj().T if hermitian else left.T)) + TYPES[letter](beta) * c
@@ -233,7 +233,7 @@ def batched(letter, m, n, operation, step, on_device):
 
 
 def with_types():
-    """Types as arguments: halves, whose sums are wider."""
+    """Functions with types as arguments: halves, whose sums are wider."""
     number = {numpy.float16: 2, numpy.float32: 0, numpy.float64: 1, numpy.complex64: 4, numpy.complex128: 5}
     for dtype, code in number.items():
         x = RANDOM.standard_normal(700).astype(dtype)

@@ -1,4 +1,4 @@
-"""cuFFT by CuPy: types, ranks, lengths (odd, prime, powers of two), axes, padding, in place, beside NumPy and SciPy.
+"""cuFFT through CuPy: types, ranks, lengths (odd, prime, powers of two), axes, padding, in place, compared with NumPy and SciPy.
 
 One line for each function: how many cases are right.
 """
@@ -91,7 +91,7 @@ def streams():
     for x, stream, got in zip(inputs, chosen, results):
         stream.synchronize()
         count("in streams", got, 2 * x)
-    # A large batch is done in several pieces.
+    # The library splits a large batch into several parts.
     x = some((9000, 1000), numpy.complex64)
     count("a large batch", cupy.fft.fft(cupy.array(x)), numpy.fft.fft(x))
 

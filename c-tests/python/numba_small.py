@@ -1,7 +1,7 @@
 """A kernel compiled by Numba at run time."""
 import numpy
 
-# Some releases of numba-cuda name it still, and NumPy 2.5 has it no more.
+# Some releases of numba-cuda still use this name, which NumPy 2.5 no longer has.
 if not hasattr(numpy, "row_stack"):
     numpy.row_stack = numpy.vstack
 from numba import cuda

@@ -1,4 +1,4 @@
-"""Model-like functions that torch.compile makes Triton kernels of, compared with PyTorch for the CPU.
+"""Model-like functions that torch.compile turns into Triton kernels, compared with PyTorch for the CPU.
 
 Tensors are made on the host and copied: PyTorch's own kernels are machine code, which --backend cpu does not run.
 """
@@ -21,7 +21,7 @@ def rotated(x):
 
 
 def attention(x):
-    """One head of 64 positions, written by its formula."""
+    """One attention head with 64 positions, by its formula."""
     query, key, value = x[:, :64], x[:, 64:128], x[:, 128:192]
     mask = torch.ones(64, 64, device=x.device, dtype=torch.bool).tril()
     scores = torch.where(mask, query @ key.t() / 8, float("-inf"))
@@ -33,7 +33,7 @@ def cross_entropy(x):
     return -torch.log_softmax(x, -1).gather(1, target[:, None]).mean()
 
 
-# Each takes x (64 by 200), and the weight (200 by 96) or the vector (200) where it names them.
+# Each takes x (64 by 200), and the weight (200 by 96) or the vector (200) if it names them.
 FUNCTIONS = {
     # Pointwise.
     "pointwise": lambda x: torch.sin(x) * 2 + x.exp(),
@@ -93,7 +93,7 @@ FUNCTIONS = {
     "batch norm by its formula": lambda x: (x - x.mean(0)) * torch.rsqrt(x.var(0, unbiased=False) + 1e-5),
     "rms norm": lambda x, v: rms_norm(x, v),
     "average pool": lambda x: functional.avg_pool1d(x, 4),
-    # Products of matrices, by Inductor's Triton templates.
+    # Matrix products, by Inductor's Triton templates.
     "matrix product": lambda x, w: x @ w,
     "product with epilogue": lambda x, w: functional.gelu(x @ w),
     "linear layer": lambda x, w: functional.linear(x, w.t(), w[0]),
@@ -103,19 +103,19 @@ FUNCTIONS = {
     "attention": attention,
 }
 
-# Which of PyTorch's ways to multiply are taken: cuBLAS is machine code, the templates are Triton's.
+# PyTorch may only use its Triton templates for products: cuBLAS is machine code.
 inductor.max_autotune_gemm = True
 inductor.max_autotune_gemm_backends = "TRITON"
-# One candidate, so that none is measured, for which PyTorch would clear memory by a kernel of its own.
+# A single candidate, so that PyTorch measures none: for that it would clear memory with a kernel of its own.
 inductor.test_configs.max_mm_configs = 1
 # Halves are rounded after every operation, as PyTorch's own kernels do.
 inductor.emulate_precision_casts = True
-# Inductor takes templates for GPUs with 68 multiprocessors or more, by their number alone.
+# Inductor uses templates only on GPUs with at least 68 multiprocessors.
 inductor_utils.is_big_gpu = lambda *_: True
 given = torch.randn(64, 200, generator=torch.Generator().manual_seed(7))
 OTHERS = {"w": WEIGHT, "v": VECTOR}
 for name, function in FUNCTIONS.items():
-    # Functions of PyTorch's own, in C++, take x alone and tell no parameters.
+    # PyTorch's own C++ functions take x alone, and their parameters cannot be inspected.
     names = function.__code__.co_varnames[1:function.__code__.co_argcount] if hasattr(function, "__code__") else ()
     others = [OTHERS[p] for p in names if p in OTHERS]
     try:

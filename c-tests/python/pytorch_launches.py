@@ -1,5 +1,5 @@
-"""What a small operation of PyTorch costs the host: python3 pytorch_launches.py [profiler]. For each line of its input it
-makes bursts of additions of 64 numbers, waits until what was recorded of them was handed over, and prints the median and the least of
+"""Measures the host's cost of a small PyTorch operation: python3 pytorch_launches.py [profiler]. For each line of its input it
+makes bursts of additions of 64 numbers, waits until their records were delivered, and prints the median and the minimum of
 the bursts, and the processor time of the whole process, in ns per operation. profiler: under torch.profiler with CUDA activity."""
 
 import contextlib

@@ -1,4 +1,4 @@
-"""Small kernels in a row, a model, and a graph of both: python3 pytorch_loop.py [ROUNDS]. Prints the same whatever ROUNDS is."""
+"""Small kernels in a row, a model, and a graph of both: python3 pytorch_loop.py [ROUNDS]. The output does not depend on ROUNDS."""
 
 import sys
 

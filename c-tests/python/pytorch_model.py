@@ -1,4 +1,4 @@
-"""What models are made of, through cuDNN, cuBLAS, cuFFT, cuRAND and cuSPARSE, on several streams."""
+"""Typical operations of models, through cuDNN, cuBLAS, cuFFT, cuRAND and cuSPARSE, on several streams."""
 import torch
 
 torch.manual_seed(0)

@@ -38,7 +38,7 @@ eager_on_host.on_host()
 
 
 def matches(path):
-    """Runs one; whether it is content with what it got."""
+    """Runs one tutorial; returns whether its own checks pass."""
     said = io.StringIO()
     scope = {"__name__": "tutorial", "__file__": path}
     with contextlib.redirect_stdout(said), open(path, encoding="utf-8") as file:

@@ -1,4 +1,4 @@
-/* A kernel with more argument bytes than are kept of one launch: two arrays of
+/* A kernel with more argument bytes than a trace keeps of one launch: two arrays of
    PARTS bytes, whose bytes count up. */
 #define NO_STUBS
 #include "cuda.h"

@@ -1,5 +1,5 @@
-/* A program, or with -DPLUGIN a library, whose image has variables that its host code sets. What its launches see of
-   them stands in the driver's lines of the log (variables=).
+/* A program, or with -DPLUGIN a library, whose image has variables that its host code sets. The driver's lines of the
+   log show the values that its launches see (variables=).
 
    `launches`; `devices`; `plugin LIBRARY`. */
 #define MORE_PTX                                                       \
@@ -18,7 +18,7 @@ static int scale, cells;
 
 cudaError_t cudaSetDevice(int);
 
-/* The variables hold so much from now on. */
+/* Sets the variables to this value. */
 static void set(int to) {
     int both[] = {to + 1, to + 2};
     printf("set %d %d\n", cudaMemcpyToSymbol(&scale, &to, sizeof to, 0, 1), cudaMemcpyToSymbol(&cells, both, sizeof both, 0, 1));

@@ -1,5 +1,5 @@
-/* Images with a variable, by the driver: in several contexts, unloaded and loaded again, and as nodes of graphs, whose
-   kernels run in the context that the node names. What launches and nodes see stands in the log (variables=). */
+/* Images with a variable, through the driver: in several contexts, unloaded and loaded again, and as graph nodes, whose
+   kernels run in the context that the node names. The log shows the values that launches and nodes see (variables=). */
 #define NO_STUBS
 #include "cuda.h"
 
@@ -71,7 +71,7 @@ int main(void) {
     module(0x34, &f);
     printf("again %d\n", launch(f));
 
-    /* A library is in all contexts; a node's kernel runs in that which the node names. */
+    /* A library is in all contexts; a node's kernel runs in the context that the node names. */
     void *library, *kernel, *graph, *node;
     MUST(cuLibraryLoadData(&library, IMAGE_TEXT, NULL, NULL, 0, NULL, NULL, 0));
     MUST(cuLibraryGetKernel(&kernel, library, KERNEL_ALPHA));
@@ -88,7 +88,7 @@ int main(void) {
     params.ctx = one;
     printf("node changed %d\n", cuGraphKernelNodeSetParams_v2(node, &params));
     printf("launched %d\n", launch(kernel));
-    /* So does a function in its own. */
+    /* A function runs in its own context. */
     void *other;
     MUST(cuLibraryLoadData(&other, IMAGE_TEXT, NULL, NULL, 0, NULL, NULL, 0));
     MUST(cuLibraryGetKernel(&h, other, KERNEL_ALPHA));

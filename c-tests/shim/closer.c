@@ -14,7 +14,7 @@ int main(int argc, char **argv) {
     many(1);
     for (int fd = 3; fd < 1024; fd++)
         if (fd != keep) close(fd);
-    /* The numbers are used again, by files that must stay as they are. */
+    /* New files reuse the numbers, and must stay unchanged. */
     char name[] = "precious-XXXXXX";
     int first = mkstemp(name);
     for (int fd = 4; fd < 1000; fd++) dup2(first, fd);

@@ -1,6 +1,6 @@
-/* What the test programs need of CUDA: declarations as in NVIDIA's headers,
-   device images with readable PTX, and host stubs as nvcc writes them: up to 12
-   `cudaLaunchKernel`, from 13 on `__cudaGetKernel` and `__cudaLaunchKernel`. */
+/* Shared by the test programs: declarations as in NVIDIA's headers,
+   device images with readable PTX, and host stubs as nvcc generates them: up to 12
+   with `cudaLaunchKernel`, from 13 on with `__cudaGetKernel` and `__cudaLaunchKernel`. */
 #ifndef SHIM_CUDA_H
 #define SHIM_CUDA_H
 
@@ -27,7 +27,7 @@ extern "C" {
 typedef struct { unsigned x, y, z; } dim3;
 typedef int cudaError_t;
 
-/* With a static runtime only its symbols say what it is. */
+/* A static runtime shows what it is only by its symbols. */
 #ifdef STUB_STATIC
 #pragma GCC visibility push(hidden)
 #endif
@@ -83,7 +83,7 @@ cudaError_t cudaStreamEndCapture(void *, void **);
 #define KERNEL_BETA "_Z4betav"
 #define KERNEL_GAMMA "_Z5gamma4pairc"
 #define PTX_HEAD ".version 7.0\n.target sm_52\n.address_size 64\n"
-/* Variables, where a program has some; REGISTER_MORE(handle) tells the runtime of them. */
+/* Variables, if a program has some; REGISTER_MORE(handle) registers them with the runtime. */
 #ifndef MORE_PTX
 #define MORE_PTX ""
 #endif
@@ -109,7 +109,7 @@ cudaError_t cudaStreamEndCapture(void *, void **);
     static const struct { uint32_t magic, version; const void *data; void *list; }                  \
     name##_wrapper __attribute__((unused, section(".nvFatBinSegment"))) = {0x466243b1, 1, &name##_image, NULL}
 
-/* Without padding, whose bytes would be anything. */
+/* Without padding, whose bytes would be undefined. */
 struct pair { double a; long b; int c, d; };
 
 static inline dim3 d3(unsigned x, unsigned y, unsigned z) {
@@ -118,14 +118,14 @@ static inline dim3 d3(unsigned x, unsigned y, unsigned z) {
 }
 
 #ifndef NO_STUBS
-/* What the last `<<<>>>` answered. */
+/* The status of the last `<<<>>>`. */
 static __thread cudaError_t launched;
 
 #if MAJOR >= 13
 #define SEQUENCE(stub, args)                                                             \
     do {                                                                                 \
         static void *handle;                                                             \
-        static int asked; /* once, and what was answered stays: a failure too */         \
+        static int asked; /* asked once; the result stays, a failure too */         \
         static pthread_mutex_t first = PTHREAD_MUTEX_INITIALIZER;                        \
         dim3 g, b; size_t s; void *st;                                                   \
         if ((launched = __cudaPopCallConfiguration(&g, &b, &s, &st)) != 0) return;       \
@@ -158,7 +158,7 @@ static __attribute__((noinline, unused)) void gamma_(struct pair p, char c) {
     SEQUENCE(gamma_, args);
 }
 
-/* stub<<<g, b, shared, stream>>>(…); answers the launch's status. */
+/* stub<<<g, b, shared, stream>>>(…); returns the launch's status. */
 #define LAUNCH(g, b, shared, stream, call) \
     (__cudaPushCallConfiguration(g, b, shared, stream) ? (launched = -1) : ((call), launched))
 #define LAUNCH1(call) LAUNCH(d3(1, 1, 1), d3(32, 1, 1), 0, NULL, call)

@@ -1,4 +1,4 @@
-/* `CALL HOW`: a sandbox refuses the system call CALL: by EPERM, ENOSYS, or `kill`; then 3000 launches by two threads. */
+/* `CALL HOW`: a sandbox refuses the system call CALL, with EPERM, ENOSYS, or `kill`; then two threads launch 3000 times. */
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -45,13 +45,13 @@ int main(int argc, char **argv) {
     pthread_t thread;
     pthread_barrier_t none;
     (void)none;
-    /* What the runtime below needs of the system is done by then. */
+    /* By now the runtime below has made all system calls that it needs. */
     if (argc > 3) LAUNCH1(alpha(NULL, 1, 0));
     for (size_t i = 0; i < sizeof CALLS / sizeof *CALLS; i++)
         if (!strcmp(argv[1], CALLS[i].name)) deny(CALLS[i].number, answer);
     if (pthread_create(&thread, NULL, more, NULL) == 0) {
         pthread_detach(thread);
-        /* pthread_join asks for a futex where the thread is slow, and glibc ends the program where it gets none. */
+        /* pthread_join calls futex if the thread is slow, and glibc ends the program if futex is refused. */
         while (!__atomic_load_n(&done, __ATOMIC_ACQUIRE)) sched_yield();
     } else {
         more(NULL);

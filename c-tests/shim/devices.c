@@ -1,5 +1,5 @@
-/* Two devices by the driver: a module and a library each, contexts that come and
-   go, handles that come again; images from files. */
+/* Two devices through the driver: a module and a library each, contexts that are created and
+   destroyed, handles that are reused; images from files. */
 #define NO_STUBS
 #include "cuda.h"
 
@@ -33,7 +33,7 @@ int main(int argc, char **argv) {
         printf("device %d: %d", i, cuDevicePrimaryCtxRetain(&contexts[i], i));
         printf(" %d", cuCtxSetCurrent(contexts[i]));
         printf(" %d", cuModuleLoadData(&modules[i], ptx));
-        /* As some do: asked for before each launch. */
+        /* As some programs do: they ask for the function before each launch. */
         for (int n = 0; n < 3; n++) {
             printf(" %d", cuModuleGetFunction(&f[i], modules[i], KERNEL_ALPHA));
             printf(" %d", launch(f[i], 10 * i + n));

@@ -1,5 +1,5 @@
-/* Launches by every way of the runtime, each several times, with what happens
-   to streams, devices, errors and captures in between. */
+/* Launches in every way of the runtime, several times each, with changes
+   of streams, devices, errors and captures in between. */
 #include <dlfcn.h>
 
 #include "cuda.h"
@@ -17,7 +17,7 @@ static void *in_thread(void *data) {
     return NULL;
 }
 
-/* The driver is the runtime's affair. */
+/* The runtime opens the driver; the program is not linked with it. */
 static void fail(int status, int times) {
     void *driver = dlopen("libcuda.so.1", RTLD_NOW);
     void (*tell)(const char *, int, int) = (void (*)(const char *, int, int))dlsym(driver, "stub_cuda_fail");

@@ -1,4 +1,4 @@
-/* The driver used directly, as JAX, CuPy and Triton do; with `linked` through
+/* Direct use of the driver, as in JAX, CuPy and Triton; with `linked` through
    the program's own references, with `opened` through dlopen, dlsym and
    cuGetProcAddress, with `default` through dlsym(RTLD_DEFAULT). */
 #include <dlfcn.h>

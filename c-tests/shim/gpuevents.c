@@ -1,7 +1,7 @@
-/* Launches that are timed by event pairs: on streams of two contexts and by two
-   threads, captured ones, failing ones, a context that ends. Prints what the
-   program sees: it must be the same with and without. `killed FILE` ends without
-   exit once FILE is there. */
+/* Launches with GPU times from event pairs: on streams of two contexts and from two
+   threads, captured ones, failing ones, a context that is destroyed. Prints the
+   program's results, which must be the same with and without. `killed FILE` ends without
+   exit once FILE exists. */
 #include <errno.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -58,12 +58,12 @@ int main(int argc, char **argv) {
 
     printf("capture %d", cuStreamBeginCapture_v2(stream, 0));
     for (unsigned i = 0; i < 5; i++) printf(" %d", launch(210 + i, stream));
-    printf(" %d", launch(220, NULL)); /* the stream that cannot be asked meanwhile */
+    printf(" %d", launch(220, NULL)); /* a stream that cannot be queried meanwhile */
     printf(" end %d", cuStreamEndCapture(stream, &graph));
     printf(" %d\n", graph != NULL);
     printf("per thread %d\n", cuLaunchKernel_ptsz(beta, 230, 1, 1, 32, 1, 1, 8, NULL, NULL, NULL));
 
-    /* On a stream of the second device while the first one's context is current, too. */
+    /* On a stream of the second device, also while the first device's context is current. */
     printf("second %d", cuCtxCreate_v2(&second, 0, 1));
     printf(" %d", cuStreamCreate(&other, 0));
     printf(" %d", launch(240, NULL));
@@ -86,7 +86,7 @@ int main(int argc, char **argv) {
     usleep(20000);
     for (int n = 0; argc > 2 && access(argv[2], F_OK) && n < 60000; n++) usleep(1000);
     if (argc > 1 && !strcmp(argv[1], "killed")) kill(getpid(), SIGKILL);
-    /* Not over when the process ends. */
+    /* Still running when the process ends. */
     if (argc > 1 && !strcmp(argv[1], "early")) printf("long %d\n", launch(1u << 20, stream));
     return 0;
 }

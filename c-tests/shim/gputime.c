@@ -1,7 +1,7 @@
-/* Work for a GPU whose times are asked for: launches on two streams and two
-   threads, copies, a graph. The first call of CUDA is a launch's own where the
-   argument is `late`; `killed` ends without exit, `killed FILE` once
-   that file is there. */
+/* Work for a GPU with GPU times: launches on two streams and from two
+   threads, copies, a graph. With `late` the first CUDA call is a
+   launch; `killed` ends without exit, `killed FILE` once
+   that file exists. */
 #include <signal.h>
 #include <unistd.h>
 

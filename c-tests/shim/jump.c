@@ -1,4 +1,4 @@
-/* longjmp out of a callback inside a launch: what follows is outermost again. */
+/* longjmp out of a callback inside a launch: later calls are outermost again. */
 #include <setjmp.h>
 
 #include "cuda.h"

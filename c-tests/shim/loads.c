@@ -1,8 +1,8 @@
 /* Loads and unloads code ROUNDS times, and launches a kernel of it each time: `loads WHAT ROUNDS [FILE]`. WHAT:
-   `library` and `module`: from memory, two texts in turn at the same place, whose kernels of one name differ;
-   `constant`: from the program's own data, where the same two texts take turns; `file`: from FILE, which is written
-   anew each time, with one of the two; `plugin`: opens and closes the library FILE.
-   Prints what private memory the second half of the rounds added, in KiB. */
+   `library` and `module`: from memory, two texts alternately at the same address, whose kernels have one name but differ;
+   `constant`: from the program's own data, where the same two texts alternate; `file`: from FILE, which is rewritten
+   each time with one of the two; `plugin`: opens and closes the library FILE.
+   Prints the private memory that the second half of the rounds added, in KiB. */
 #include <dlfcn.h>
 
 #include "cuda.h"

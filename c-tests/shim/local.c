@@ -1,5 +1,5 @@
-/* A runtime that is opened with RTLD_LOCAL and used through dlsym only, as Python
-   does; with `deep` as second argument with RTLD_DEEPBIND too. */
+/* A runtime opened with RTLD_LOCAL and used through dlsym only, as in Python;
+   with `deep` as second argument also with RTLD_DEEPBIND. */
 #include <dlfcn.h>
 
 #define NO_STUBS

@@ -1,6 +1,6 @@
-/* How a program asks whether CUDA is there, and what dlsym means to it. The
-   answers must be those without the shim, except where a function is really
-   there: then it may be the shim's. */
+/* How programs look for CUDA, and what dlsym returns to them. The
+   results must be those without the shim; but where a function really
+   exists, it may be the shim's. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@ int cudaGetDeviceCount(int *) __attribute__((weak));
 int cudaMalloc(void **, size_t) __attribute__((weak));
 
 static const char *yes(void *p) { return p ? "there" : "absent"; }
-/* The file that an address lies in, the shim's own passed over. */
+/* The file that contains an address; the shim's own file is skipped. */
 static const char *file(void *p) {
     Dl_info info;
     if (!p) return "nothing";

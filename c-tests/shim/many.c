@@ -1,7 +1,7 @@
-/* `N`: launches N times. `N END`: and ends in another way: `kill` and `term` by a signal,
+/* `N`: launches N times. `N END`: then ends in another way: `kill` and `term` by a signal,
    `abort`, `fault`, `_exit`, `quick`, `call` by the system call alone, `last` by a thread
-   that outlives main and launches N times more. `N limit BYTES`: and lowers its own
-   RLIMIT_FSIZE on the way. */
+   that outlives main and launches N times more. `N limit BYTES`: lowers its own
+   RLIMIT_FSIZE first. */
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>

@@ -1,4 +1,4 @@
-/* A program that knows no CUDA but is linked with a library that does. */
+/* A program without CUDA that is linked with a library that uses CUDA. */
 #include <stdio.h>
 
 int plugin_run(int n);

@@ -1,4 +1,4 @@
-/* Ranges and marks of the program's own. Prints what the calls answer:
+/* The program's own ranges and marks. Prints the results of the calls:
      nvtx ranges    every kind of call, around launches
      nvtx window    between and across cudaProfilerStart and -Stop
      nvtx fork      a range that is open in parent and child */

@@ -1,5 +1,5 @@
-/* The program's side of NVTX, as far as the tests need it: what its headers do
-   at the first call of an object, and the calls. With -DREAL_NVTX NVIDIA's own. */
+/* The program's side of NVTX, as far as the tests need it: the initialisation at
+   an object's first call, and the calls. With -DREAL_NVTX NVIDIA's own headers. */
 #ifndef SHIM_NVTX_H
 #define SHIM_NVTX_H
 

@@ -1,4 +1,4 @@
-/* A library that opens another by its bare name: only its own RUNPATH finds it. */
+/* A library that opens another by its plain name: only its own RUNPATH finds it. */
 #include <dlfcn.h>
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-/* A program that has nothing to do with CUDA looks at itself. */
+/* A program without CUDA that examines its own process. */
 #include <dirent.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@ int main(void) {
     free(malloc(1 << 20));
     printf("threads %d\n", entries("/proc/self/task") - 2);
     printf("descriptors %d\n", entries("/proc/self/fd") - 3);
-    /* Named mappings other than the preloaded library, writable anonymous ones apart. */
+    /* Named mappings except the preloaded library's, and without writable anonymous ones. */
     FILE *maps = fopen("/proc/self/maps", "r");
     char line[512], last[512] = "";
     while (fgets(line, sizeof line, maps)) {

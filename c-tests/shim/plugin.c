@@ -1,6 +1,6 @@
-/* A library with its own kernels, as plug-ins and Python extensions are. GRID
-   tells two of them apart. What it registers goes when it is closed: atexit in a
-   library runs there. */
+/* A library with its own kernels, like plug-ins and Python extensions. GRID
+   distinguishes two of them. It unregisters its kernels when it is closed: atexit in a
+   library runs then. */
 #include "cuda.h"
 
 int plugin_run(int n) {

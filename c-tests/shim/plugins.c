@@ -1,6 +1,6 @@
 /* Opens the libraries named by its arguments, runs their kernels, closes them.
-   `loop N A B …`: one after another, N times over. `all A B …`: all at once, each
-   twice, then closed. `own A B …`: as `all`, besides the program's own kernels. */
+   `loop N A B …`: one after another, N times. `all A B …`: all at once, each
+   twice, then closed. `own A B …`: as `all`, together with the program's own kernels. */
 #include <dlfcn.h>
 
 #include "cuda.h"

@@ -1,5 +1,5 @@
-/* The rules of cuGetProcAddress: (symbol, version, flags) choose; what is not
-   known or newer than any header passes through; the function hands itself out. */
+/* The rules of cuGetProcAddress: symbol, version and flags choose; unknown symbols and
+   versions newer than any header pass through; the function returns itself, too. */
 #include <dlfcn.h>
 
 #define NO_STUBS
@@ -13,7 +13,7 @@ static void *library;
 static launch launches[16];
 static int launch_count;
 
-/* What an address is: which library, which of its functions. */
+/* Names an address: its library and its function. */
 static const char *what(void *address) {
     static char text[300];
     Dl_info info;
@@ -45,7 +45,7 @@ int main(int argc, char **argv) {
     get_v2 v2 = (get_v2)dlsym(library, "cuGetProcAddress_v2");
     printf("no such export: %s\n", dlsym(library, "cuGetProcAddress_v9") ? "found" : "nothing");
 
-    /* Itself, in both forms, from both forms, several times over. */
+    /* The function itself, in both forms, through both forms, several times. */
     get_v2 again = (get_v2)ask2(v2, "cuGetProcAddress", 12000, 0);
     get_v1 older = (get_v1)ask2(again, "cuGetProcAddress", 11030, 0);
     older = (get_v1)ask1(older, "cuGetProcAddress", 11080, 0);
@@ -78,13 +78,13 @@ int main(int argc, char **argv) {
     printf(" %d", alloc(&large, 1ull << 33));
     printf(" %llx\n", large);
 
-    /* NULL places are the driver's affair. */
+    /* The driver handles NULL places. */
     void *out = NULL;
     printf("null symbol %d\n", v2(NULL, &out, 12000, 0, NULL));
     printf("null place %d\n", v2("cuInit", NULL, 12000, 0, NULL));
     printf("null result %d %d\n", v2("cuInit", &out, 12000, 0, NULL), out != NULL);
 
-    /* What was handed out launches. */
+    /* A returned function launches. */
     int (*load)(void **, const void *) = (int (*)(void **, const void *))ask2(again, "cuModuleLoadData", 2000, 0);
     int (*function)(void **, void *, const char *) = (int (*)(void **, void *, const char *))ask2(again, "cuModuleGetFunction", 2000, 0);
     void *module, *f;

@@ -1,5 +1,5 @@
-/* `before`, `after`: fork before and after CUDA is used. `clone`: the raw system
-   call. `vfork`: vfork and exec of oneself. `exec`: exec of oneself, the same
+/* `before`, `after`: fork before and after the first use of CUDA. `clone`: the raw system
+   call. `vfork`: vfork and exec of this program. `exec`: exec of this program, the same
    process id twice. `many`: forks of forks. */
 #include <sched.h>
 #include <signal.h>

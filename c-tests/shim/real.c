@@ -1,4 +1,4 @@
-/* Two launches by a program that asks nothing but CUDA, so that it can be linked with NVIDIA's runtime. */
+/* Two launches by a program that needs only CUDA's own functions, so that it can be linked with NVIDIA's runtime. */
 #include "cuda.h"
 
 int main(void) {

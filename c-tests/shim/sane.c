@@ -1,4 +1,4 @@
-/* A program without CUDA that does a little of everything that sanitizers look at: threads, memory, symbols, a child. */
+/* A program without CUDA that uses a little of everything that sanitizers check: threads, memory, symbols, a child. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* Runs its arguments where code cannot be changed: mprotect to writable and executable answers EACCES, as
-   SELinux's execmod does. */
+/* Runs its arguments with a filter under which code cannot be changed: mprotect to writable and executable returns EACCES,
+   as under SELinux's execmod. */
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/filter.h>

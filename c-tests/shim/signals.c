@@ -17,7 +17,7 @@ int main(void) {
     struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART};
     sigaction(SIGPROF, &action, NULL);
     sigaction(SIGUSR1, &action, NULL);
-    /* The very first launch of the process comes from the handler. */
+    /* The handler makes the first launch of the process. */
     raise(SIGUSR1);
     struct itimerval often = {{0, 1000}, {0, 1000}};
     setitimer(ITIMER_PROF, &often, NULL);

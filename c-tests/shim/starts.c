@@ -1,5 +1,5 @@
-/* Starts other programs in the ways that there are. `HOW PROGRAM`: `sh`, `system`, `spawn`, `fork`, `clean` (with an
-   empty environment), `own` (with ASAN_OPTIONS of its own). Prints how it ended. */
+/* Starts other programs in every way. `HOW PROGRAM`: `sh`, `system`, `spawn`, `fork`, `clean` (with an
+   empty environment), `own` (with its own ASAN_OPTIONS). Prints how the program ended. */
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>

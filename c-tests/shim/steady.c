@@ -1,5 +1,5 @@
-/* Launches under a filter that ends a process which makes any system call but write and
-   exit, and counts what is allocated meanwhile: `steady THREADS` prints how often. */
+/* Launches under a filter that kills a process at any system call but write and
+   exit, and counts allocations meanwhile: `steady THREADS` prints their number. */
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -44,7 +44,7 @@ static void *work(void *threads) {
     int more = __atomic_load_n(&allocations, __ATOMIC_RELAXED) - before;
     line[12] = more > 9 ? '+' : (char)('0' + more);
     if (write(1, line, sizeof line - 1) < 0) _exit(5);
-    /* Only the last one may end the process; nobody may wait in the kernel. */
+    /* Only the last thread may end the process; none may wait in the kernel. */
     if (__atomic_add_fetch(&done, 2, __ATOMIC_ACQ_REL) == -1 + 2 * (int)(intptr_t)threads) syscall(SYS_exit_group, 0);
     for (;;) {}
 }

@@ -1,7 +1,7 @@
-/* Does what its arguments say, one after another: `launch N` (each with its number as an argument, from 0
+/* Executes its arguments in order: `launch N` (each launch with its number as an argument, from 0
    on), `sync`, `start`, `stop` (the profiler range), `sleep MS`, `touch FILE`, `await FILE`, `threads N M`
-   (N threads with M launches each, as many at a time as there is room), `forks N M` (N children with M
-   launches each, all at once), `count FILE N` (N launches; after each that came back, its number is
+   (N threads with M launches each, as many at a time as the machine allows), `forks N M` (N children with M
+   launches each, all at once), `count FILE N` (N launches; after each one that returned, its number is
    stored in the mapped FILE), `exit`. */
 #include <fcntl.h>
 #include <sys/mman.h>

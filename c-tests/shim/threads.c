@@ -1,4 +1,4 @@
-/* `together N M`: N threads come first to CUDA at the same moment, M launches each.
+/* `together N M`: N threads use CUDA for the first time at the same moment, with M launches each.
    `short N`: N threads one after another, two launches each. */
 #include <pthread.h>
 

@@ -1,4 +1,4 @@
-/* A program whose image has a variable: two launches, and what each answers. */
+/* A program whose image has a variable: two launches, and the status of each. */
 #define MORE_PTX ".visible .const .align 4 .f32 scale;\n"
 #include <stdio.h>
 #include "cuda.h"

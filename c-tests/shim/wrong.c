@@ -1,4 +1,4 @@
-/* Misuse of every kind: the answers, errno and outputs must be the real ones. */
+/* Misuse of every kind: results, errno and outputs must be the real ones. */
 #include <errno.h>
 
 #include "cuda.h"
@@ -24,7 +24,7 @@ int main(void) {
     printf(" %d", cudaLaunchKernel((void *)alpha, d3(1, 1, 1), d3(1, 1, 1), (void *[]){&p, &n, &x}, 0, NULL));
     printf(" %d\n", cudaLaunchKernel((void *)alpha, d3(1, 1, 1), d3(1, 1, 1), (void *[]){&p, &n, &x}, 0, NULL));
 
-    /* Outputs stay untouched by a call that fails; NULL ones are the runtime's affair. */
+    /* A failing call leaves its outputs unchanged; the runtime handles NULL outputs. */
     void *out = (void *)0x1234;
     stub_fail("cudaMalloc", 2, 1);
     printf("malloc %d", cudaMalloc(&out, 5));
@@ -45,7 +45,7 @@ int main(void) {
 #endif
     printf("node without params %d\n", cudaGraphAddKernelNode(NULL, NULL, NULL, 0, NULL));
 
-    /* errno is the program's, and the runtime's where that sets it. */
+    /* errno belongs to the program, and to the runtime where that sets it. */
     errno = 77;
     LAUNCH1(alpha(p, n, x));
     printf("errno %d", errno);
@@ -54,7 +54,7 @@ int main(void) {
     printf(" %d\n", errno);
     stub_set_errno(-1);
 
-    /* Registration with handles that are none, twice, and for nothing. */
+    /* Registration with invalid handles, twice, and without kernels. */
     static int fake[8];
     __cudaRegisterFunction((void **)fake, (const char *)nobody, (char *)"stray", "stray", -1, 0, 0, 0, 0, 0);
     printf("stray %d\n", cudaLaunchKernel((void *)nobody, d3(1, 1, 1), d3(1, 1, 1), NULL, 0, NULL));

@@ -1,4 +1,4 @@
-/* Log, counters and programmed answers; part of each test-only library. */
+/* Log, counters and programmed results; part of each test-only library. */
 #include "inside.h"
 
 static const char *fail_function;
@@ -41,8 +41,8 @@ void stub_launched(void) {
     }
 }
 
-/* The file is opened for each line: programs close descriptors that are not
-   theirs, fork and exec, and a line must not be lost for it. */
+/* The file is opened for each line: programs close descriptors of others,
+   fork and exec, and no line may be lost by that. */
 static const char *log_path(void) {
     static const char *path;
     static atomic_int known;

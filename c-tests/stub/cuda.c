@@ -8,8 +8,8 @@
 
 #include "work.h"
 
-/* Whom work is told to, once the test-only CUPTI is there: all that one call
-   brings about. */
+/* The test-only CUPTI's callback for work, once it is loaded: it is called for all work of one
+   call. */
 void (*stub_cuda_work)(const struct stub_work *, int count);
 
 #define LOG(...) stub_log("cuda", __func__, __VA_ARGS__)
@@ -19,7 +19,7 @@ void (*stub_cuda_work)(const struct stub_work *, int count);
         if (asked) { LOG(__VA_ARGS__); return asked; }           \
     } while (0)
 
-/* `context` is where it is: null for a library or a kernel, which are in all. */
+/* `context` is the object's context: null for a library or a kernel, which are in all contexts. */
 struct module { const void *image; int live; const int *context; };
 struct function { char name[128]; struct module *module; const int *context; atomic_int loaded; };
 #define MOST 4096
@@ -35,7 +35,7 @@ static struct function *find(const void *f) {
 }
 
 int cuInit(unsigned flags) {
-    /* As NVIDIA's: a tool that the environment names is loaded here, once. */
+    /* As NVIDIA's driver: a tool that the environment names is loaded here, once. */
     static atomic_int injected;
     const char *tool = getenv("CUDA_INJECTION64_PATH");
     LOG("flags=%u", flags);
@@ -47,8 +47,8 @@ int cuInit(unsigned flags) {
     return flags ? 1 : 0;
 }
 int cuDriverGetVersion(int *out) { if (!out) return 1; *out = 13000; return 0; }
-/* The devices' primary contexts, then those that programs create; each holds its device. A thread begins with
-   the first. With STUB_CONTEXTS what is in another context than the current one is refused. */
+/* The devices' primary contexts, then those that programs create; each holds its device. A thread starts with
+   the first. With STUB_CONTEXTS a call is refused if its object is in a context other than the current one. */
 static int contexts[64] = {0, 1, 2, 3};
 enum { PRIMARY = 4 };
 static atomic_int context_count = PRIMARY;
@@ -85,7 +85,7 @@ int cuCtxCreate_v2(void **out, unsigned flags, int device) {
 
 static void forget_variables(const struct module *module, const int *context);
 
-/* One that was never used, then one that is gone. */
+/* A handle that was never used, or else one that was freed. */
 static int module_place(void) {
     int at = module_count++;
     if (at < MOST) return at;
@@ -106,7 +106,7 @@ static int load_here(void **out, const void *image) {
     if (!status) ((struct module *)*out)->context = current;
     return status;
 }
-/* What a file holds, for ever. */
+/* The content of a file; never freed. */
 static const void *read_file(const char *path) {
     FILE *file = path ? fopen(path, "rb") : NULL;
     char *bytes = file ? calloc(1, 1 << 20) : NULL;
@@ -114,7 +114,7 @@ static const void *read_file(const char *path) {
     if (file) fclose(file);
     return size ? realloc(bytes, size + 1) : NULL;
 }
-/* All that is in a context goes with it. */
+/* Destroys all objects in a context. */
 int cuCtxDestroy_v2(void *ctx) {
     LOG("ctx=%d", !!ctx);
     if (!is_context(ctx)) return 201;
@@ -170,7 +170,7 @@ int cuLibraryLoadFromFile(void **out, const char *file, void *o, void *v, unsign
 int cuLibraryUnload(void *m) { CHECK_STATUS("failing"); LOG("library=%d", is_module(m)); return unload(m); }
 int cuLibraryGetKernel(void **out, void *m, const char *name) { CHECK_STATUS("failing"); LOG("out=%d library=%d name=%s", !!out, is_module(m), name ? name : "?"); return get(out, m, name); }
 int cuLibraryGetModule(void **out, void *m) { LOG("library=%d", is_module(m)); if (!out) return 1; *out = m; return 0; }
-/* A kernel's function is the kernel, or with STUB_CONTEXTS one in the current context. */
+/* A kernel's function is the kernel itself, or with STUB_CONTEXTS a function in the current context. */
 int cuKernelGetFunction(void **out, void *k) {
     LOG("kernel=%s", find(k) ? find(k)->name : "?");
     if (!out) return 1;
@@ -194,8 +194,8 @@ int cuLibraryGetKernelCount(unsigned *out, void *m) {
     *out = (unsigned)stub_kernels(((struct module *)m)->image, names, 64);
     return 0;
 }
-/* With STUB_LAZY, what is launched before it is loaded takes so much longer; with STUB_LAZY=old there is no
-   other way to load it. */
+/* With STUB_LAZY, the first launch of a kernel that is not loaded takes this much longer; with STUB_LAZY=old
+   there is no call that loads it earlier. */
 #define LOADING_NS 40000000ul
 int cuFuncLoad(void *f) {
     const char *lazy = getenv("STUB_LAZY");
@@ -220,7 +220,7 @@ int cuFuncGetParamInfo(void *f, size_t index, size_t *offset, size_t *size) {
 #include "cuda_variables.h"
 #include "cuda_streams.h"
 
-/* What a kernel does here. */
+/* The effect of a kernel here. */
 static void run(const struct function *f, void **params, void **extra) {
     struct signature s;
     if (!stub_signature(f->module->image, f->name, &s)) return;
@@ -239,7 +239,7 @@ static void run(const struct function *f, void **params, void **extra) {
 
 /* ---- launch */
 
-static __thread const int *launch_context; /* the one that a node names */
+static __thread const int *launch_context; /* the context that a node names */
 static int launch(const char *name, void *f, const unsigned g[3], const unsigned b[3], unsigned shared, void *stream,
                   void **params, void **extra, const char *more) {
     int status = stub_status(name);
@@ -307,7 +307,7 @@ KERNEL_EX(cuLaunchKernelEx_ptsz)
 struct node_params { void *func; unsigned g[3], b[3], shared; void **params, **extra; };
 static char nodes[64], graphs[64], execs[64];
 static atomic_int node_count, graph_count, exec_count;
-/* What a launch of any graph brings about: all nodes that were ever made. */
+/* The work of any graph's launch: all nodes that were ever made. */
 static struct stub_work node_work[8];
 static int node_work_count;
 static int node(const char *name, const struct node_params *p, void *kernel, const int *context, void **out) {
@@ -338,7 +338,7 @@ int cuGraphLaunch(void *exec, void *stream) { CHECK_STATUS("failing"); LOG("exec
 int cuDeviceGet(int *out, int ordinal) { if (!out) return 1; *out = ordinal; return ordinal ? 101 : 0; }
 int cuFuncSetAttribute(void *f, int attribute, int value) { LOG("kernel=%s attribute=%d value=%d", find(f) ? find(f)->name : "?", attribute, value); return find(f) ? 0 : 400; }
 
-/* ---- copies that only have a name */
+/* ---- copies that do nothing */
 
 int cuMemcpyHtoD_v2_ptds(unsigned long long to, const void *from, size_t size) { LOG("to=%llx from=%d size=%zu", to, !!from, size); return 0; }
 int cuMemcpyBatchAsync(void *d, void *s, void *z, size_t n, void *a, void *i, size_t m, size_t *fail, void *st) {
@@ -352,14 +352,14 @@ int cuMemcpyBatchAsync_v2(void *d, void *s, void *z, size_t n, void *a, void *i,
 
 /* ---- ways to a function */
 
-/* Not exported: only cuGetProcAddress hands it out. */
+/* Not exported: only cuGetProcAddress returns it. */
 static int hidden_function(int n) { LOG("n=%d", n); return n + 1; }
 
 int cuGetProcAddress(const char *symbol, void **out, int version, unsigned long flags);
 int cuGetProcAddress_v2(const char *symbol, void **out, int version, unsigned long flags, int *result);
 
 static void *resolve(const char *symbol, int version, unsigned long flags) {
-    /* By name, the version from which a form counts, and whether it is a per-thread one. */
+    /* By name: the version from which a form is returned, and whether it is a per-thread one. */
     static const struct { const char *name; int from; int ptsz; void *pointer; } forms[] = {
 #define PLAIN(f, from) {#f, from, 0, (void *)f}
         {"cuGetProcAddress", 12000, 0, (void *)cuGetProcAddress_v2},

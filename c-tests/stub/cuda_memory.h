@@ -1,4 +1,4 @@
-/* Memory: with STUB_MEMORY the program's own. Part of cuda.c. */
+/* Memory: with STUB_MEMORY it is host memory. Part of cuda.c. */
 
 static struct { char *at; size_t size; } allocations[MOST];
 static atomic_int allocation_count;
@@ -55,7 +55,7 @@ int cuMemcpyDtoH_v2(void *to, unsigned long long from, size_t size) {
     return 0;
 }
 
-/* ---- copies in a stream: at once, and only where there is memory */
+/* ---- copies in a stream: done at once, and only with STUB_MEMORY */
 
 static int move(void *to, const void *from, size_t size, unsigned long long device) {
     int found = stub_memory() ? allocation_of(device) : -1;

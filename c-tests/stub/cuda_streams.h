@@ -1,7 +1,7 @@
-/* Streams and events, with a GPU that takes the time that its kernels say. Part of cuda.c.
+/* Streams and events of a GPU whose kernels take the time that they state. Part of cuda.c.
 
-   Handles 0 to 99 are streams that need not be made, of the context that is current. A stream's own clock
-   stands where its last work ended; work that comes later begins when it comes, but not after an event. */
+   Handles 0 to 99 are streams of the current context that need no creation. A stream's own clock is the end of its last
+   work; later work begins when it is submitted, or right after an event at that clock. */
 struct stream { const int *context; unsigned long long at; int after_event, after_kernel, captured; };
 static struct stream streams[128];
 static atomic_int stream_count = 100;
@@ -13,7 +13,7 @@ static unsigned long long now_ns(void) {
 }
 static struct stream *stream_at(const void *handle) {
     size_t at = (size_t)handle < 100 ? (size_t)handle : (size_t)((const struct stream *)handle - streams);
-    if (at >= 128) at = 99; /* handles of programs that make none */
+    if (at >= 128) at = 99; /* handles of programs that create no streams */
     return &streams[at];
 }
 int cuStreamCreate(void **out, unsigned flags) {
@@ -56,9 +56,9 @@ int cuStreamEndCapture(void *stream, void **graph) {
     stream_at(stream)->captured = 0;
     captures--;
     if (graph) *graph = &streams[0];
-    return was == 1 ? 0 : 901; /* something else came in between */
+    return was == 1 ? 0 : 901; /* other work came in between */
 }
-/* A kernel of so many nanoseconds. */
+/* A kernel that takes this many nanoseconds. */
 static void work_on(void *stream, unsigned long ns) {
     struct stream *s = stream_at(stream);
     pthread_mutex_lock(&gpu);
@@ -78,7 +78,7 @@ static atomic_int event_count;
 static struct event *event_at(void *event) {
     struct event *e = event;
     if (e < events || e >= events + MOST_EVENTS) return NULL;
-    if (e->context && !is_context(e->context)) abort(); /* as memory that is no more */
+    if (e->context && !is_context(e->context)) abort(); /* like memory that was freed */
     return e;
 }
 int cuEventCreate(void **out, unsigned flags) {

@@ -1,16 +1,16 @@
-/* Variables of images: with STUB_MEMORY each has storage in each context where its module is, and a launch's line
-   says what those of its image hold (variables=). Part of cuda.c.
+/* Variables of images: with STUB_MEMORY each has storage in each context of its module, and a launch's line
+   shows the values of its image's variables (variables=). Part of cuda.c.
 
-   What is gone holds 0xdd: an address of it that is still used shows. */
+   Freed variables hold 0xdd, which shows uses of old addresses. */
 
 struct variable { char name[64]; const struct module *module; const int *context; char *at; size_t size; };
 static struct variable variables[MOST];
 static atomic_int variable_count;
 
-/* A declaration at module level, as `.visible .const .align 4 .u32 name[3] = {1, 2};`. */
+/* A declaration at module level, such as `.visible .const .align 4 .u32 name[3] = {1, 2};`. */
 struct declared { char name[64]; unsigned element; size_t size; const char *values; };
 
-/* The next one behind `at`; answers where it ends, or null. */
+/* Finds the next one after `at`; returns its end, or null. */
 static const char *next_declared(const char *at, struct declared *out) {
     for (;; at++) {
         const char *global = strstr(at, ".global "), *constant = strstr(at, ".const ");
@@ -36,7 +36,7 @@ static const char *next_declared(const char *at, struct declared *out) {
     }
 }
 
-/* A variable of an image as it is in a context: made at the first use there. */
+/* A variable of an image in a context, created there at its first use. */
 static struct variable *variable(struct module *m, const int *context, const char *name) {
     struct declared found;
     if (m->context) context = m->context;
@@ -60,7 +60,7 @@ static struct variable *variable(struct module *m, const int *context, const cha
     return NULL;
 }
 
-/* A module or a context is gone. Its memory stays, so that it can be looked at. */
+/* A module or a context was destroyed. Its memory stays, so that the tests can read it. */
 static void forget_variables(const struct module *module, const int *context) {
     for (int i = 0; i < variable_count; i++) {
         struct variable *v = &variables[i];
@@ -84,8 +84,8 @@ static int get_global(unsigned long long *out, size_t *size, void *m, const char
 int cuModuleGetGlobal_v2(unsigned long long *out, size_t *size, void *m, const char *name) { CHECK_STATUS("failing"); LOG("name=%s", name); return get_global(out, size, m, name); }
 int cuLibraryGetGlobal(unsigned long long *out, size_t *size, void *m, const char *name) { CHECK_STATUS("failing"); LOG("name=%s", name); return get_global(out, size, m, name); }
 
-/* ` variables=NAME:VALUE,…` of what a kernel's image holds in a context, each by its first word. Words of a variable
-   called cushim_bound are addresses: shown is what stands there. */
+/* ` variables=NAME:VALUE,…`: the variables of a kernel's image in a context, each by its first word. The words of a
+   variable cushim_bound are addresses: the line shows the values there. */
 static void variables_of(const struct function *f, const int *context, char *to, size_t room) {
     struct declared found;
     size_t n = 0;

@@ -1,6 +1,6 @@
-/* A test-only CUDA runtime: registers, looks up, checks, writes down what
-   reached it, and runs nothing. Built once per major (STUB_MAJOR 11, 12, 13),
-   as a shared library with that major's one version node, or into a program as
+/* A test-only CUDA runtime: registers, looks up, checks, logs the calls
+   that reach it, and runs nothing. Built once per major (STUB_MAJOR 11, 12, 13),
+   as a shared library with that major's only version node, or into a program as
    its static runtime (STUB_STATIC).
 
    Errors are those of NVIDIA's runtime: 98 for a stub that was not registered,
@@ -34,7 +34,7 @@ static struct module modules[MOST_MODULES];
 static struct kernel kernels[MOST_KERNELS];
 static atomic_int module_count, kernel_count;
 
-/* One that was never used, then one that is gone. */
+/* A handle that was never used, or else one that was freed. */
 static int module_place(void) {
     int at = module_count++;
     if (at < MOST_MODULES) return at;
@@ -62,7 +62,7 @@ static int is_module(const void *handle) {
         && ((struct module *)handle)->live;
 }
 
-/* By handle or by host stub; the newest registration counts. */
+/* Looks up by handle or by host stub; the newest registration wins. */
 static struct kernel *find(const void *func) {
     if (!func) return NULL;
     if ((const char *)func >= (char *)kernels && (const char *)func < (char *)(kernels + MOST_KERNELS))
@@ -135,12 +135,12 @@ char __cudaInitModule(void **handle) {
     return 1;
 }
 
-/* By these NVIDIA's static runtimes can be told apart. */
+/* Symbols by which NVIDIA's static runtimes can be distinguished. */
 #if STUB_MAJOR == 11
 void __cudaRegisterTexture(void **handle, const void *host, const void **device, const char *name, int dim, int norm, int ext) {
     LOG("handle=%d host=%d device=%d name=%s dim=%d norm=%d ext=%d", is_module(handle), !!host, !!device, name, dim, norm, ext);
 }
-/* One of some thousand that are nobody else's business. */
+/* One of some thousand internal functions. */
 int __cudart1042(void);
 int __cudart1042(void) { return STUB_MAJOR; }
 #elif STUB_MAJOR == 12
@@ -350,7 +350,7 @@ cudaError_t cudaLibraryGetKernel(void **out, void *library, const char *name) {
     LOG("out=%d library=%d name=%s there=%d", !!out, is_module(library), name ? name : "?", there);
     if (!out || !is_module(library)) return 1;
     if (!there) return 500;
-    /* A library at the place of another has kernels at the places of its. */
+    /* A library at the address of another has kernels at the addresses of the other's kernels. */
     for (int at = 0; at < kernel_count; at++)
         if (kernels[at].module == library && !kernels[at].stub && !strcmp(kernels[at].name, name)) {
             *out = &kernels[at];
@@ -427,7 +427,7 @@ cudaError_t cudaGetLastError(void) {
     last_error = 0;
     return last;
 }
-/* From 12 on the device's primary context is current at once, in 11 when something is next launched. */
+/* From 12 on the device's primary context is current at once, in 11 at the next launch. */
 static __thread int device;
 cudaError_t cudaSetDevice(int to) {
     LOG("device=%d", to);

@@ -1,4 +1,4 @@
-/* Graphs: handles are places in these. Part of cudart.c. */
+/* Graphs: handles are indices into these arrays. Part of cudart.c. */
 
 struct node_params { void *func; dim3 grid, block; unsigned shared; void **args; void **extra; };
 static char graphs[64], nodes[256], execs[64];
@@ -68,7 +68,7 @@ cudaError_t cudaGraphLaunch(void *exec, void *stream) {
 }
 cudaError_t cudaGraphExecDestroy(void *exec) { LOG("exec=%d", !!exec); return 0; }
 cudaError_t cudaStreamBeginCapture(void *stream, int mode) { LOG("stream=%#lx mode=%d", (unsigned long)stream, mode); capturing = 1; return 0; }
-/* Whatever is forbidden during capture invalidates it. */
+/* A forbidden call during a capture invalidates it. */
 static cudaError_t forbidden(const char *function) {
     stub_log(LIBRARY, function, "capturing=%d", capturing);
     if (!capturing) return 0;

@@ -30,7 +30,7 @@ void __cudaRegisterManagedVar(void **handle, void **host, char *device, const ch
         name, ext, size, constant, global);
 }
 
-/* Its address in the current context; the module is loaded where it was not. */
+/* Its address in the current context; loads the module there if needed. */
 static cudaError_t address_of(void **out, size_t *size, const void *host) {
     struct variable *v = NULL;
     for (int i = variable_count; i-- > 0 && !v;)

@@ -31,7 +31,7 @@ static struct buffer work;
 static uint32_t correlation, step;
 static void (*subscribed)(void *, uint32_t, uint32_t, const void *);
 static void *subscriber;
-/* The driver's calls by CUPTI's numbers of them. */
+/* The driver's calls by CUPTI's numbers. */
 static const char *const calls[] = {NULL, "cuInit", "cuLaunchKernel", NULL, "cuMemcpyHtoD_v2", "cuGraphLaunch", "cuMemAlloc_v2"};
 enum { DRIVER_API = 1, CALLS = sizeof calls / sizeof *calls };
 static int called_back[CALLS];
@@ -70,7 +70,7 @@ static void *deliver(void *unused) {
     if (full.at) hand_over(NULL, 0, full.at, full.size, full.used);
     return NULL;
 }
-/* On a thread of its own, as the real one does. The lock is held. */
+/* On another thread, as the real CUPTI does. The lock is held. */
 static void flush(void) {
     pthread_t thread;
     if (pthread_create(&thread, NULL, deliver, NULL)) abort();
@@ -91,7 +91,7 @@ static uint8_t *record(struct buffer *to, uint32_t kind) {
 }
 #define PUT(type, offset, value) do { type v = (value); memcpy(at + (offset), &v, sizeof v); } while (0)
 
-/* What a subscriber of that call is told. */
+/* The data of a subscriber's callback for that call. */
 static void call_back(uint32_t site, uint32_t call, uint32_t number) {
     struct data data;
     if (!called_back[call]) return;
@@ -101,7 +101,7 @@ static void call_back(uint32_t site, uint32_t call, uint32_t number) {
     data.correlation = number;
     subscribed((void *)0x51, DRIVER_API, call, &data);
 }
-/* The driver has done this. Whatever a graph launch brings about has one number. */
+/* The driver has done this work. All work of one graph launch has the same number. */
 static void done(const struct stub_work *w, int count) {
     pthread_mutex_lock(&lock);
     if (!step) step = getenv("STUB_CUPTI_STEP") ? (uint32_t)atoi(getenv("STUB_CUPTI_STEP")) : 1;

@@ -1,13 +1,13 @@
-/* Reads the signatures of kernels from PTX: written apart from the library
+/* Reads the signatures of kernels from PTX: independent of the library
    under test, so that the two can be compared. */
 #include "inside.h"
 
-/* A fat binary's entry: what kind, how long its header, how long its payload, and whether that is packed. */
+/* A fat binary's entry: kind, length of its header, length of its payload, and whether that is compressed. */
 struct entry { uint16_t kind, version; uint32_t header; uint64_t payload; uint32_t packed; };
 enum { PTX_ENTRY = 1, CUBIN_ENTRY = 2 };
 
-/* The part of an image that counts here: the first PTX that is not packed, else the first part. Answers where
-   it is, and its size (0: it ends with a NUL). */
+/* The part of an image that is used here: the first uncompressed PTX, or else the first part. Returns its
+   address and its size (0: it ends with a NUL). */
 static const char *part_of(const void *image, uint64_t *size) {
     uint32_t magic;
     memcpy(&magic, image, 4);
@@ -71,7 +71,7 @@ static int parse(const char *at, struct signature *out) {
         at += 6;
         unsigned align = 0, size = 0, elements = 1;
         for (; *at && *at != ',' && *at != ')'; at++) {
-            if (!strncmp(at, ".ptr", 4)) at += strcspn(at, ",)[") - 1; /* says of what it points to */
+            if (!strncmp(at, ".ptr", 4)) at += strcspn(at, ",)[") - 1; /* says what it points to */
             else if (!strncmp(at, ".align", 6)) align = atoi(at + 6);
             else if (*at == '.') size = size_of_type(at + 1);
             else if (*at == '[') elements = atoi(at + 1);

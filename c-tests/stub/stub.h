@@ -1,5 +1,5 @@
-/* The control side of the test-only CUDA: what a test program may ask of the
-   runtime and driver it is linked with, besides CUDA itself.
+/* The control side of the test-only CUDA: calls by which a test program controls the
+   runtime and driver that it is linked with, besides CUDA's own.
 
    Everything that reaches them is written to the file named by STUB_LOG, one
    line per call: `PID LIBRARY FUNCTION key=value …`. No pointer stands in a
@@ -20,26 +20,26 @@
 extern "C" {
 #endif
 
-/* The next `times` calls of `function` answer `status` and write nothing to
-   their outputs; a negative number: all of them. One function at a time. */
+/* The next `times` calls of `function` return `status` and write nothing to
+   their outputs; a negative number: all calls. One function at a time. */
 void stub_fail(const char *function, int status, int times);
 
 /* `callback(data)` runs inside the next launch, once. It may throw, jump,
    or end the thread. */
 void stub_in_launch(void (*callback)(void *), void *data);
 
-/* Each launch sets errno to this value; -1: errno is left alone. */
+/* Each launch sets errno to this value; -1: it leaves errno alone. */
 void stub_set_errno(int value);
 
-/* How many launches have reached this library. */
+/* The number of launches that have reached this library. */
 unsigned long stub_launches(void);
 
-/* The runtime is to hand its work to the driver, as NVIDIA's does: it opens
-   libcuda.so.1 and asks cuGetProcAddress. Also by STUB_DRIVER in the
-   environment. */
+/* Makes the runtime pass its work to the driver, as NVIDIA's does: it opens
+   libcuda.so.1 and calls cuGetProcAddress. STUB_DRIVER in the environment does
+   the same. */
 void stub_use_driver(int on);
 
-/* The same of the driver. */
+/* The same for the driver. */
 #ifndef STUB_CUDA
 void stub_cuda_fail(const char *function, int status, int times);
 unsigned long stub_cuda_launches(void);

@@ -1,9 +1,9 @@
-/* What the test-only driver tells the test-only CUPTI. */
+/* The work that the test-only driver reports to the test-only CUPTI. */
 #ifndef STUB_WORK_H
 #define STUB_WORK_H
 
 struct stub_work {
-    int kind; /* 1 copy, 2 set, 10 kernel: CUPTI's numbers */
+    int kind; /* CUPTI's numbers: 1 copy, 2 memset, 10 kernel */
     const char *name;
     unsigned grid[3], block[3], shared, stream;
     int direction;

@@ -1,4 +1,4 @@
-/* A tool that counts launches: how often each kernel was launched, and in which shapes. Written to the file
+/* A tool that counts launches: how often each kernel was launched, and in which shapes. It writes the counts to the file
    that HISTOGRAM names, or to stderr, when the process ends.
 
        gcc -shared -fPIC -I include c-tests/tools/histogram.c -o libhistogram.so

@@ -1,5 +1,5 @@
-// A tool that looks for NaN: after each launch it waits, reads every buffer that an argument points into, and says
-// which kernel first left a NaN where there was none before. NAN_TYPE is f32 (the default) or f64.
+// A tool that looks for NaN: after each launch it waits, reads every buffer that an argument points into, and reports
+// the kernel that first left a NaN in a buffer without one. NAN_TYPE is f32 (the default) or f64.
 //
 //     g++ -shared -fPIC -I include c-tests/tools/nan.cpp -o libnan.so
 //     cushim trace --tool ./libnan.so ./app

@@ -1,4 +1,4 @@
-/* A tool for tests: does what PROBE says, word by word, and says what it sees on stderr.
+/* A tool for tests: does what the words of PROBE say, and prints what it sees on stderr.
    `see` everything; `swap` images for the file in PROBE_IMAGE; `other` kernel from it (PROBE_KERNEL, if set);
    `skip` the second launch; `shape` 9 blocks; `args` the parameter at 8 becomes 77; `again` calls cudaMalloc inside a
    callback, `hook` the program's cudaMalloc; `refuse`, `old` (version 7), `short` (a table of 4 bytes), `long` (a table with more than is known). */

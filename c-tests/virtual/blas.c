@@ -1,6 +1,6 @@
 /*
- * Takes the place of cuBLAS: a handle with a stream and a pointer mode, and products that refuse, as on a GPU for which
- * there is no kernel. Handles cannot be made, as where its runtime finds no driver.
+ * Replaces cuBLAS: a handle with a stream and a pointer mode, and products that fail, as on a GPU for which the library
+ * has no kernel. With no driver its runtime creates no handles.
  */
 struct handle {
     void *stream;

@@ -1,5 +1,5 @@
 /*
- * Compiles and links at run time, and loads what comes out. Arguments: `linked`, or files of libnvrtc to open one after
+ * Compiles and links at run time, and loads the results. Arguments: `linked`, or files of libnvrtc to open one after
  * the other; the last argument is a libnvJitLink. With -DLINKED the program is linked to its libnvrtc.
  */
 #include <dlfcn.h>
@@ -29,7 +29,7 @@ static any *find(const char *name)
     return (any *)dlsym(library, name);
 }
 
-/* Whether the driver takes an image. */
+/* Whether the driver accepts an image. */
 static const char *loads(const void *image)
 {
     void *cuda = dlopen("libcuda.so.1", RTLD_NOW), *context, *module, *kernel;

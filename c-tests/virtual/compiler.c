@@ -1,7 +1,7 @@
 /*
- * Takes the place of NVRTC and nvJitLink: functions of the same names that say what they were asked for.
+ * Replaces NVRTC and nvJitLink: functions of the same names that print their requests.
  *
- * With -DNVRTC or -DNVJITLINK. A program's log is the options that it was compiled with; its "machine code" is no image.
+ * With -DNVRTC or -DNVJITLINK. A program's log is the list of its compile options; its "machine code" is no image.
  */
 #include <stdlib.h>
 #include <string.h>

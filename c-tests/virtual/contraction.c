@@ -1,5 +1,5 @@
-/* A product and a sum without a rounding modifier, in PTX that the program hands to the driver: loaded as it is, and not
- * optimised. The first launch runs the code that is there soonest, the last one the best code. */
+/* A product and a sum without a rounding modifier, in PTX that the program passes to the driver: loaded unchanged, and not
+ * optimised. The first launch runs the quick code, the last one the optimised code. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
-/* Kernels that fail, one for each mode: prints the error of the wait. What is said of it on stderr is the test's to see.
- * The PTX is as compilers write it with line numbers: files at the end, calls that were put into their callers. */
+/* Kernels that fail, one for each mode: prints the error of the wait. The test reads the messages on stderr.
+ * The PTX is as compilers write it with line numbers: files at the end, and inlined calls. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdint.h>
@@ -75,7 +75,7 @@ int main(int count, char **args) {
     if (failed) return 3;
     further = (uint64_t)32 << 20;
     void *values[] = {&memory, &further};
-    // Of several blocks that fail, any may be first.
+    // If several blocks fail, any may be reported first.
     int blocks = strcmp(args[1], "_Z5callsPix") ? 1 : 2;
     if (named("cuLaunchKernel")(kernel, blocks, 1, 1, 8, 4, 2, 0, (void *)0, values, (void *)0)) return 4;
     printf("%d\n", named("cuCtxSynchronize")());

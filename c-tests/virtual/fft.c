@@ -1,5 +1,5 @@
 /*
- * Takes the place of cuFFT whose runtime finds no driver: nothing can be planned, and no handle is one.
+ * Replaces a cuFFT whose runtime finds no driver: every plan fails, and no handle is valid.
  */
 #define FAILS(name, status)                                                                                            \
     int name() { return status; }

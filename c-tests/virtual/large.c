@@ -1,5 +1,5 @@
-/* Two kernels with more basic blocks than are compiled, each launched twice: prints what they add up, and the error of
- * the wait. What is said of them on stderr is the test's to see. */
+/* Two kernels with more basic blocks than the compiler accepts, each launched twice: prints their sums, and the error of
+ * the wait. The test reads the messages on stderr. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdint.h>
@@ -22,7 +22,7 @@ static Call named(const char *name) {
     return call;
 }
 
-/* A kernel that adds 1 to a number for each bit of its argument that a jump does not pass. */
+/* A kernel that adds 1 to a number for each bit of its argument whose code no jump skips. */
 static void kernel(FILE *out, const char *name) {
     fprintf(out, ".visible .entry %s(.param .u64 p) {\n.reg .u64 %%p; .reg .u32 %%r, %%t; .reg .pred %%q;\n", name);
     fprintf(out, "ld.param.u64 %%p, [p]; mov.u32 %%r, 0; mov.u32 %%t, %%tid.x;\n");

@@ -1,4 +1,4 @@
-/* CUDA's libraries by the names that drivers and toolkits have for them: which one is opened, and whether it is the
+/* CUDA's libraries by the file names that drivers and toolkits install: which one is opened, and whether it is the
    same as by its SONAME. */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -33,7 +33,7 @@ int main(int argc, char **argv) {
     runtime("libcudart.so.12.4.127");
     runtime("libcudart.so.13");
     runtime("libcudart.so.13.0.96");
-    /* A program whose runtime is newer than the driver makes machine code for it. */
+    /* A program whose runtime is newer than the driver compiles machine code for it. */
     int of_driver = 0, of_runtime = 0;
     ((int (*)(int *))dlsym(open_it("libcuda.so.1"), "cuDriverGetVersion"))(&of_driver);
     ((int (*)(int *))dlsym(open_it("libcudart.so.13"), "cudaRuntimeGetVersion"))(&of_runtime);
@@ -41,7 +41,7 @@ int main(int argc, char **argv) {
     const char *others[] = {"libcudart.so.99", "libcudart.so.120", "libcudart.so.1", "libcudart.sox", "libcuda.sox", "libcudadebugger.so.1"};
     for (int i = 0; i < 6; i++) printf("%s: %s\n", others[i], open_it(others[i]) ? "opened" : "not found");
     printf("libcuda.so in a folder: %s\n", open_it("/nonexistent/libcuda.so") ? "opened" : "not found");
-    /* Files of the toolkit's, by their paths; each holds nothing. */
+    /* Files of the toolkit, by their paths; each is empty. */
     for (int i = 1; i < argc; i++) {
         const char *file = strrchr(argv[i], '/') + 1;
         void *library = open_it(argv[i]);

@@ -1,5 +1,5 @@
 /*
- * Products of matrices by the libcublas at argv[1], compared with the same in C. Integers and small fractions: each result is exact.
+ * Matrix products by the libcublas at argv[1], compared with the same in C. Integers and small fractions: each result is exact.
  */
 #include <complex.h>
 #include <dlfcn.h>
@@ -39,7 +39,7 @@ static unsigned long device(const void *bytes, size_t size)
     return at;
 }
 
-/* The handle's stream is one that copies do not wait for. */
+/* The handle's stream is one for which copies do not wait. */
 static void get(struct handle *handle, void *to, unsigned long at, size_t size)
 {
     CUDA("cuStreamSynchronize", handle->stream);
@@ -74,7 +74,7 @@ static void singles(struct handle *handle)
     handle->mode = 0;
 }
 
-/* The second factor conjugate, from rows; what is there before is not read. */
+/* The second factor is conjugated and stored by rows; the old result is not read. */
 static void complexes(struct handle *handle)
 {
     double complex alpha = 1 + 2 * I, beta = 0;
@@ -122,7 +122,7 @@ static void pointers(struct handle *handle)
     printf("doubles by pointers: %d, %d of %d\n", status, right, COUNT * M * N);
 }
 
-/* Every third element, from the last one on, into every second one. */
+/* Every third element, from the last one backwards, into every second one. */
 static void vectors(struct handle *handle)
 {
     static double x[3 * K], y[2 * M], got[2 * M];
@@ -194,7 +194,7 @@ static void bytes(struct handle *handle)
     printf("other types: %d\n", status);
 }
 
-/* What NVIDIA's library has no handle for, with one that is made and destroyed. */
+/* Functions of vectors, with a handle that this program creates and destroys. */
 static void made(void *stream)
 {
     void *handle = NULL;
@@ -214,7 +214,7 @@ static void made(void *stream)
     double norm = 0, wanted[2] = {3e300, 4e300};
     status = of(library, "cublasDnrm2_v2")(handle, 2, device(wanted, sizeof wanted), 1, &norm);
     printf("; nrm2 %d %d", status, norm > 4.9999e300 && norm < 5.0001e300);
-    /* The lower half of a * a^T; what stands above it stays. */
+    /* The lower half of a * a^T; the upper half stays. */
     float one = 1, zero = 0, square[9] = {0, 0, 0, 99, 0, 0, 99, 99, 0};
     unsigned long c = device(square, sizeof square);
     status = of(library, "cublasSsyrk_v2")(handle, 0, 0, 3, 2, &one, s, 3, &zero, c, 3);

@@ -1,6 +1,6 @@
-/* A program of a runtime's own steps, without a toolkit: registration as nvcc's constructors do it, variables
-   of all sorts, each way to launch, wrong launches, threads, an image that goes and comes back. Prints what
-   it sees; runs on virtual CUDA without a GPU. */
+/* A program that calls the runtime as compiled code does, without a toolkit: registration as in nvcc's constructors, all
+   kinds of variables, each way to launch, invalid launches, threads, an image that is unregistered and registered again. Prints its
+   results; runs on virtual CUDA without a GPU. */
 #define NO_STUBS
 #include "cuda.h"
 

@@ -1,4 +1,4 @@
-/* A kernel that never ends, or one that touches what is not there, beside the program's own signal handlers. */
+/* A kernel that never ends, or one that touches unmapped memory, in a program with its own signal handlers. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <signal.h>
@@ -59,7 +59,7 @@ int main(int count, char **args) {
     int fault = !strncmp(mode, "fault", 5);
     failed |= named("cuModuleGetFunction")(&kernel, module, fault ? "load" : "forever");
     if (failed) return 3;
-    // Far behind the allocation, where no memory is.
+    // Far beyond the allocation, where no memory is mapped.
     uint64_t at = fault ? memory + ((uint64_t)32 << 20) : memory;
     void *values[] = {&at};
     if (named("cuLaunchKernel")(kernel, 1, 1, 1, 32, 1, 1, 0, (void *)0, values, (void *)0)) return 4;

@@ -1,4 +1,4 @@
-"""Python's own signal handling beside kernels of the CPU: MODE is `fault` or `interrupt`."""
+"""Python's own signal handling during kernels on the CPU: MODE is `fault` or `interrupt`."""
 
 import ctypes
 import faulthandler
@@ -55,7 +55,7 @@ if sys.argv[1] == "fault":
     print("kernel", cuda.cuCtxSynchronize(), flush=True)
     ctypes.string_at(64, 1)
 
-# The kernel of another thread's wait does not keep the interrupt from the main thread.
+# The kernel that another thread waits for does not delay the main thread's interrupt.
 launch(b"forever", memory)
 
 
@@ -74,7 +74,7 @@ except KeyboardInterrupt:
 ctypes.c_uint32.from_address(memory.value).value = 1
 waiter.join()
 
-# One that comes while the main thread waits is seen when the wait is over, as with a GPU.
+# An interrupt during the main thread's wait is handled after the wait, as with a GPU.
 ctypes.c_uint32.from_address(memory.value).value = 0
 launch(b"forever", memory)
 

@@ -1,6 +1,6 @@
 /*
- * Transforms by the libcufft at argv[1], compared with sums of products in doubles: types, ranks, lengths, batches, layouts, in
- * place and not. Then what cuFFT answers where something is wrong, with a graph, and with a work area of the program's.
+ * Transforms by the libcufft at argv[1], compared with sums of products in doubles: types, ranks, lengths, batches, layouts,
+ * in place and out of place. Then cuFFT's errors, a graph, and a work area of the program's.
  */
 #include <complex.h>
 #include <dlfcn.h>
@@ -48,7 +48,7 @@ static double any(void)
     return (double)(state >> 11) / 4503599627370496.0 - 1;
 }
 
-/* One side of a transform: its storage, in elements. */
+/* One side of a transform: the layout of its elements. */
 struct side {
     int embed[3], lengths[3], stride, distance, is_complex;
     size_t size;
@@ -66,7 +66,7 @@ static double complex element(const struct side *side, const void *memory, int d
     return doubles ? ((double *)memory)[at] : ((float *)memory)[at];
 }
 
-/* Transforms n numbers that lie `step` apart. */
+/* Transforms n numbers with stride `step`. */
 static void line(double complex *x, int n, int step, int direction)
 {
     double complex sums[n], roots[n];
@@ -100,7 +100,7 @@ static struct side side(const int *n, int rank, int layout, int is_complex, int 
     return side;
 }
 
-/* Whether one transform is right: 1, 0, or less where cuFFT answered otherwise. */
+/* Whether one transform is right: 1, 0, or a negative number if cuFFT returned an error. */
 static int one(int type, int direction, const int *lengths, int rank, int batch, int layout, int with_64)
 {
     int doubles = !!(type & DOUBLES), kind = type & ~DOUBLES, n[3] = {1, 1, 1};
@@ -185,7 +185,7 @@ static int one(int type, int direction, const int *lengths, int rank, int batch,
                     most = cabs(wanted) > most ? cabs(wanted) : most;
                 }
     }
-    /* What lies between the elements stays. */
+    /* The gaps between the elements stay unchanged. */
     if (layout == ADVANCED) {
         size_t gap = place(&out, 0, 0, 0, 0) + 1, width = (doubles ? 8 : 4) * (1 + out.is_complex);
         for (size_t byte = gap * width; byte < (gap + 1) * width; byte++)
@@ -260,7 +260,7 @@ static void errors(void)
     FFT("Destroy", other);
 }
 
-/* A transform becomes part of a graph, which is launched twice: back and forth makes n times the numbers. */
+/* A transform becomes part of a graph, which is launched twice: forth and back multiply the numbers by n. */
 static void graph(void)
 {
     enum { N = 24 };
@@ -271,7 +271,7 @@ static void graph(void)
     CUDA("cuMemcpyHtoD_v2", a, x, sizeof x);
     int plan, status = FFT("Plan1d", &plan, N, C2C | DOUBLES, 1);
     status = status ? status : FFT("SetStream", plan, stream);
-    /* The kernels are loaded before. */
+    /* Load the kernels first. */
     status = status ? status : FFT("ExecZ2Z", plan, a, a, FORWARD);
     status = status ? status : FFT("ExecZ2Z", plan, a, a, INVERSE);
     void *captured, *made;
@@ -319,7 +319,7 @@ static void streams(void)
     printf("streams: %d, %d of %d\n", status, right, STREAMS * N);
 }
 
-/* Halves, by the function that takes types. Halves are exact here: the transform of a constant. */
+/* Halves, by the function with types as arguments. The results are exact here: the transform of a constant. */
 static void halves(void)
 {
     long long n = 16;
@@ -345,7 +345,7 @@ static void halves(void)
     printf("two types: %d\n", FFT("XtMakePlanMany", plan, 1, &n, NULL, 1LL, 1LL, 0, NULL, 1LL, 1LL, 5, 1LL, &size, 5));
 }
 
-/* Last, as kernels may fail by it. */
+/* Last, as it may make kernels fail. */
 static void nowhere(void)
 {
     int plan;

@@ -1,4 +1,4 @@
-//! Copies and sets of our driver with any arguments, over the accelerator of the tests.
+//! Copies and memory sets of our driver with any arguments, on the mock accelerator.
 
 #![no_main]
 
@@ -12,7 +12,7 @@ fuzz_target!(init: {
 
     vcuda::choose::offer("mock", || Box::new(cushim_accel_mock::new()));
     let mut context = Context(0);
-    // SAFETY: nothing else runs yet; the outputs are places of ours.
+    // SAFETY: no other thread runs yet; the outputs are places of ours.
     unsafe {
         std::env::set_var("CUSHIM_BACKEND", "mock");
         assert_eq!(api::cuInit(Flags(0)), 0);

@@ -1,4 +1,4 @@
-//! Memory that is mapped and shared, and conditional nodes, with any values, on the CPU.
+//! Mapped and shared memory, and conditional nodes, with any values, on the CPU.
 
 #![no_main]
 use cushim_testkit::vcuda_shared as targets;

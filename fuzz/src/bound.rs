@@ -1,20 +1,20 @@
-//! What an input may cost: processor time and memory, each in proportion to its length.
+//! The limits of an input: processor time and memory, in proportion to its length.
 //!
-//! Owns the bounds, which are generous: a reader that goes over them does not go through its input a number
-//! of times, but each time for each of something in it. Must not know the readers. Only fuzz targets
-//! include this file: it counts every allocation of the process.
+//! Owns the limits, which are generous: a reader exceeds them not by reading its input a few times, but by reading it
+//! once for each of many items in it. Must not know the readers. Only fuzz targets include this file: it counts every
+//! allocation of the process.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// Beside what grows with the input.
+/// A constant, added to what grows with the input.
 const TIME_FLOOR: Duration = Duration::from_millis(300);
-/// For each byte of it. Targets are compiled with counters, and little optimised.
+/// For each byte of input. Targets are compiled with counters and little optimisation.
 const TIME_EACH: Duration = Duration::from_micros(5);
-/// The targets' limits let images unpack to 16 MiB together, and one to 4.
+/// The targets' limits let all images unpack to 16 MiB together, and one image to 4.
 const MEMORY_FLOOR: usize = 96 << 20;
-/// For each byte.
+/// For each byte of input.
 const MEMORY_EACH: usize = 1024;
 
 struct Counting;
@@ -22,7 +22,7 @@ struct Counting;
 static NOW: AtomicUsize = AtomicUsize::new(0);
 static MOST: AtomicUsize = AtomicUsize::new(0);
 
-// SAFETY: each call goes to the system's allocator as it came; counting touches no memory of it.
+// SAFETY: each call passes unchanged to the system's allocator; counting accesses none of its memory.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let now = NOW.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
@@ -43,13 +43,13 @@ static ALLOCATOR: Counting = Counting;
 /// Processor time of this thread: other processes do not count.
 fn processor_time() -> Duration {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: a valid place for the answer.
+    // SAFETY: a valid place for the result.
     unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// Runs `target` on `data`, and panics where that took more than its length allows. What seems slow is run
-/// twice more, so that a page fault at the wrong moment is no finding.
+/// Runs `target` on `data`; panics if that took more than its length allows. A slow run is repeated
+/// twice, so that one page fault at a bad moment does not count.
 pub fn bounded(data: &[u8], target: fn(&[u8])) {
     let allowed = TIME_FLOOR + TIME_EACH * data.len() as u32;
     let mut least = Duration::MAX;

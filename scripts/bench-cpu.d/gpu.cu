@@ -1,4 +1,4 @@
-// The cases of scripts/bench-cpu on a GPU, for scripts/sanitizer-cost: milliseconds of a launch that is waited for, in their full size.
+// The cases of scripts/bench-cpu on a GPU, at full size, for scripts/sanitizer-cost: milliseconds of a launch with a wait after it.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -63,7 +63,7 @@ int main(int count, char **names)
             wanted |= !strcmp(names[i], one.name);
         if (!wanted)
             continue;
-        // The first loads the code. The least of some: half a second of them, or three.
+        // The first launch loads the code. Then the minimum over half a second, of three launches at least.
         double least = 1e30, all = 0;
         for (int round = 0; round < 4 || (all < 500 && round < 200); round++) {
             auto from = std::chrono::steady_clock::now();

@@ -12,7 +12,7 @@ __global__ void saxpy(int n, float a, const float *x, float *y)
         y[i] = a * x[i] + y[i];
 }
 
-// Each block adds what is its own in strides; shuffles, then shared memory.
+// Each block adds its elements in strides; shuffles, then shared memory.
 __global__ void reduce(int n, const float *x, float *sums)
 {
     __shared__ float part[8];
@@ -109,7 +109,7 @@ __global__ void histogram(int n, const unsigned *x, unsigned *bins)
     atomicAdd(&bins[threadIdx.x], own[threadIdx.x]);
 }
 
-// Inclusive, within blocks of 256; the blocks' sums go out.
+// An inclusive scan, within blocks of 256; writes the blocks' sums.
 __global__ void scan(int n, const int *x, int *out, int *sums)
 {
     __shared__ int s[256];

@@ -1,7 +1,7 @@
 // The algorithms of more.cu in C.
 #include "sha256.h"
 
-// In tiles that stay in the cache; rows of the result.
+// In tiles that fit into the cache; some rows of the result.
 void transpose(int from, int to, int n, const float *restrict in, float *restrict out)
 {
     for (int y = from; y < to; y += 16)
@@ -73,7 +73,7 @@ void layernorm(int from, int to, const float *restrict in, float *restrict out)
     }
 }
 
-// Counts of the digits of a part, then its words to their places, which begin at `next`.
+// Counts the digits of a part, then moves its words to their places, which begin at `next`.
 void radix_count(int from, int to, const unsigned *restrict in, unsigned *restrict counts, int shift)
 {
     memset(counts, 0, 64);
@@ -87,7 +87,7 @@ void radix_scatter(int from, int to, const unsigned *restrict in, unsigned *rest
         out[next[in[i] >> shift & 15]++] = in[i];
 }
 
-// Planes of a cube.
+// Some planes of a cube.
 void stencil(int from, int to, int n, const float *restrict in, float *restrict out)
 {
     for (int z = from < 1 ? 1 : from; z < to && z < n - 1; z++)
@@ -112,7 +112,7 @@ void sha256(int from, int to, int n, const unsigned *restrict in, unsigned *rest
     }
 }
 
-// Rows of c.
+// Some rows of c.
 void bytes(int from, int to, int n, const signed char *restrict a, const signed char *restrict b, int *restrict c)
 {
     memset(c + (long)from * n, 0, (long)(to - from) * n * 4);
@@ -133,7 +133,7 @@ void lu_begin(int n, const float *restrict in, double *restrict a)
             a[y * n + x] = in[y * n + x] + (x == y ? n : 0);
 }
 
-// One column, for rows of a part.
+// One column, for some rows.
 void lu_column(int from, int to, int n, int k, double *a)
 {
     for (int y = from < k + 1 ? k + 1 : from; y < to; y++) {

@@ -1,4 +1,4 @@
-// More kernels of scripts/bench-cpu, as CUDA programs have them: shared tiles, warps that own a row, and integers.
+// More kernels of scripts/bench-cpu, as CUDA programs have them: shared tiles, a warp per row, and integers.
 
 __global__ void transpose(int n, const float *in, float *out)
 {
@@ -12,7 +12,7 @@ __global__ void transpose(int n, const float *in, float *out)
         out[(y + j) * n + x] = tile[threadIdx.x][threadIdx.y + j];
 }
 
-// A row of a sparse matrix is a thread's.
+// One thread per row of a sparse matrix.
 __global__ void spmv(int rows, const int *starts, const int *columns, const float *values, const float *x, float *y)
 {
     int row = blockIdx.x * blockDim.x + threadIdx.x;
@@ -47,7 +47,7 @@ __global__ void bitonic(const unsigned *in, unsigned *out)
 }
 
 #define ROW 256
-// A row is a warp's.
+// One warp per row.
 __global__ void softmax(int rows, const float *in, float *out)
 {
     int row = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32, lane = threadIdx.x % 32;
@@ -102,7 +102,7 @@ __global__ void radix_count(const unsigned *in, unsigned *counts, int shift)
         counts[threadIdx.x * gridDim.x + blockIdx.x] = own[threadIdx.x];
 }
 
-// ... one block adds up what comes before each count ...
+// ... one block adds up the earlier counts for each count ...
 __global__ void radix_scan(int n, unsigned *counts)
 {
     __shared__ unsigned s[256];
@@ -162,7 +162,7 @@ __global__ void radix_scatter(const unsigned *in, unsigned *out, const unsigned 
     }
 }
 
-// Seven points of a cube, in blocks of three dimensions.
+// A seven-point stencil on a cube, in three-dimensional blocks.
 __global__ void stencil(int n, const float *in, float *out)
 {
     int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
@@ -176,7 +176,7 @@ __global__ void stencil(int n, const float *in, float *out)
 #include "sha256.h"
 __constant__ unsigned rounds[64] = SHA_ROUNDS;
 
-// The digest of one block of 64 bytes, a thread's, as it is (no padding).
+// The digest of one block of 64 bytes per thread (no padding).
 __global__ void sha256(int n, const unsigned *in, unsigned *out)
 {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -190,7 +190,7 @@ __global__ void sha256(int n, const unsigned *in, unsigned *out)
         out[k * n + i] = h[k];
 }
 
-// Products of bytes, four in a word: c = a * b, words of a along a row, of b down a column.
+// Products of bytes, four per word: c = a * b, with words of a along a row and of b along a column.
 __global__ void bytes(int n, const unsigned *a, const unsigned *b, int *c)
 {
     int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
@@ -200,7 +200,7 @@ __global__ void bytes(int n, const unsigned *a, const unsigned *b, int *c)
     c[y * n + x] = sum;
 }
 
-// A matrix into lower and upper factors, in place and column by column.
+// Factors a matrix into lower and upper triangles, in place and column by column.
 __global__ void lu_begin(int n, const float *in, double *a)
 {
     int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;

@@ -1,4 +1,4 @@
-// The same algorithms in C, each for a part of the work, so that threads can share it.
+// The same algorithms in C, each for a part of the work, so that threads can divide it.
 #include <math.h>
 #include <string.h>
 
@@ -16,7 +16,7 @@ float reduce(int from, int to, const float *x)
     return sum;
 }
 
-// Rows of c, in tiles that stay in the cache.
+// Some rows of c, in tiles that fit into the cache.
 void matmul(int from, int to, int n, const float *restrict a, const float *restrict b, float *restrict c)
 {
     enum { TILE = 32, WIDE = 256 };
@@ -96,7 +96,7 @@ int total(int from, int to, const int *restrict x)
 static const float weights[25] = {
     1, 4, 6, 4, 1, 4, 16, 24, 16, 4, 6, 24, 36, 24, 6, 4, 16, 24, 16, 4, 1, 4, 6, 4, 1};
 
-// Rows of an image.
+// Some rows of an image.
 void convolution(int from, int to, int w, int h, const float *restrict in, float *restrict out)
 {
     for (int y = from < 2 ? 2 : from; y < to && y < h - 2; y++)

@@ -1,10 +1,10 @@
-// What the programs of this folder share beside the checked calls: arrays that go to
-// the device and come back.
+// Shared by the programs of this folder, besides the checked calls: arrays that are
+// copied to the device and back.
 #pragma once
 #include <cmath>
 #include "../common.h"
 
-// A copy of `n` elements on the device; null where there is no memory for it.
+// A copy of `n` elements on the device; null if there is no memory for it.
 template <typename T> static T *upload(const T *from, size_t n)
 {
     T *to = nullptr;
@@ -14,7 +14,7 @@ template <typename T> static T *upload(const T *from, size_t n)
     return to;
 }
 
-// `n` elements on the device, every byte zero.
+// `n` elements on the device, all bytes zero.
 template <typename T> static T *zeros(size_t n)
 {
     T *to = nullptr;
@@ -29,7 +29,7 @@ template <typename T> static void download(T *to, const T *from, size_t n)
     CK(cudaMemcpy(to, from, n * sizeof(T), cudaMemcpyDeviceToHost));
 }
 
-// Whether two numbers agree but for a share of the larger one.
+// Whether two numbers agree, up to a fraction of the larger one.
 static inline bool close_to(double a, double b, double share = 1e-5)
 {
     return std::fabs(a - b) <= share * std::fmax(1.0, std::fmax(std::fabs(a), std::fabs(b)));
@@ -43,7 +43,7 @@ template <typename T> static bool all_close(const T *a, const T *b, size_t n, do
     return true;
 }
 
-// Numbers that look random and are the same everywhere.
+// Pseudo-random numbers, the same on every machine.
 struct Numbers {
     unsigned state;
     explicit Numbers(unsigned seed) : state(seed) {}

@@ -1,5 +1,5 @@
-// Atomic operations of every kind and type, on global and shared memory, of the
-// block and of the system; what each returned; floats by compare-and-swap.
+// Atomic operations of every kind and type, on global and shared memory, with block
+// and system scope; their return values; floats by compare-and-swap.
 #include <algorithm>
 #include <vector>
 #include "arrays.h"
@@ -27,7 +27,7 @@ __global__ void all(const unsigned *v, Totals *t, int *returned, unsigned short 
     atomicAnd(&t->both, x | 0xf0u);
     atomicOr(&t->either, 1u << x % 32);
     atomicXor(&t->differ, x);
-    // Each value that a counter took is given out once.
+    // A counter returns each of its values once.
     atomicAdd(&returned[atomicInc(&t->up, 99)], 1);
     atomicAdd(&returned[100 + atomicDec(&t->down, 49)], 1);
     atomicExch(&t->swapped, x);
@@ -37,7 +37,7 @@ __global__ void all(const unsigned *v, Totals *t, int *returned, unsigned short 
     atomicMax(&t->wide_most, (unsigned long long)x << 33);
     atomicMin(&t->wide_least, (unsigned long long)x << 33);
     atomicXor(&t->wide_differ, (unsigned long long)x << 20);
-    // Whole numbers: the order does not matter.
+    // Integers: the order does not matter.
     atomicAdd(&t->real, (float)(x % 16));
     atomicAdd(&t->twice, (double)x * 0.5);
     unsigned short seen = halves[x % 8], before;
@@ -94,7 +94,7 @@ __global__ void by_hand(const unsigned *v, float *most, unsigned long long *firs
     if (i >= N)
         return;
     atomic_max(most, (float)v[i] * 0.25f - 100);
-    // The value and its place in one word: the least of the least.
+    // The value and its index in one word: the smallest index of the smallest value.
     atomicMin(first, (unsigned long long)v[i] << 32 | (unsigned)i);
     atomicAdd_system(of_system, 2);
     atomicCAS_system(of_system + 1, 0u, v[i] + 1);

@@ -1,4 +1,4 @@
-// bfloat16: conversions, arithmetic alone and in pairs, sums kept in float.
+// bfloat16: conversions, arithmetic on single and packed values, sums kept in float.
 #include <vector>
 #include <cuda_bf16.h>
 #include "arrays.h"

@@ -1,5 +1,5 @@
 // Breadth-first search: a queue for each level, claimed by compare-and-swap; and
-// connected components by labels that shrink.
+// connected components by labels that decrease.
 #include <algorithm>
 #include <vector>
 #include "arrays.h"
@@ -33,7 +33,7 @@ int main()
     Numbers numbers(2);
     std::vector<std::vector<int>> edges(n);
     for (int i = 0; i < 6000; i++) {
-        // Two parts without an edge between them, and many lone vertices.
+        // Two components without an edge between them, and many isolated vertices.
         int a = (int)numbers.below(3000), b = (int)numbers.below(3000);
         if ((a < 2000) == (b < 2000)) {
             edges[a].push_back(b);

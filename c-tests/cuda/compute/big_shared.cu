@@ -1,5 +1,5 @@
-// More than 48 KiB of shared memory, which a kernel has to ask for: a histogram with
-// 14,000 bins of a block, and a launch that did not ask.
+// More than 48 KiB of shared memory, which a kernel must request: a histogram with
+// 14,000 bins for a block, and a launch without the request.
 #include <vector>
 #include "arrays.h"
 
@@ -16,7 +16,7 @@ __global__ void histogram(const unsigned *v, int n, unsigned *out, int bins)
         out[i] = count[i];
 }
 
-// Static and dynamic shared memory beside each other.
+// Static and dynamic shared memory together.
 __global__ void both(int *out)
 {
     __shared__ int fixed[1024];

@@ -1,4 +1,4 @@
-// Bits: counting, finding, reversing, permuting bytes, fields taken out and put in,
+// Bits: counting, finding, reversing, permuting bytes, extracting and inserting fields,
 // funnel shifts, Gray codes, Morton codes, parity, and dot products of bytes.
 #include "arrays.h"
 
@@ -74,7 +74,7 @@ static void expected(unsigned x, unsigned y, unsigned *o)
         o[3] |= (x >> i & 1) << (31 - i);
     o[4] = byte(x, 0) | byte(y, 0) << 8 | byte(x, 1) << 16 | byte(y, 1) << 24;
     o[5] = at > 31 ? 0 : (unsigned)(x >> at & mask);
-    // Past the end the sign bit of the word goes on.
+    // Beyond the word's end the sign bit is repeated.
     unsigned top = at + bits ? at + bits - 1 : 0;
     unsigned sign = bits == 0 ? 0 : (int)x >> (top > 31 ? 31 : top) & 1 ? ~0u : 0;
     o[6] = bits == 0 ? 0 : at > 31 ? sign : (unsigned)((long long)(int)x >> at & mask) | (bits < 32 ? sign << bits : 0);

@@ -1,5 +1,5 @@
 // Bitonic sort: short distances in shared memory, long ones through global memory;
-// floats with negative ones, zeros and infinities among them.
+// floats, including negative ones, zeros and infinities.
 #include <cmath>
 #include "../common.h"
 

@@ -1,5 +1,5 @@
-// Barriers that are arrived at and waited for apart: cuda::barrier, half of a block
-// that makes what the other half takes, and the barrier's own kinds that count.
+// Split arrive and wait: cuda::barrier, with one half of a block as producer
+// and the other as consumer, and barriers that reduce a value.
 #include <cooperative_groups.h>
 #include <cuda/barrier>
 #include "arrays.h"
@@ -18,7 +18,7 @@ __global__ void apart(const int *in, int *out)
     for (int round = 0; round < 8; round++) {
         value[threadIdx.x] = v + round;
         auto token = meeting.arrive();
-        // Work that needs no one else.
+        // Work that depends on no other thread.
         int mine = v * round;
         meeting.wait(std::move(token));
         sum += mine + value[(threadIdx.x + 37) % 128];
@@ -27,7 +27,7 @@ __global__ void apart(const int *in, int *out)
     out[threadIdx.x] = sum;
 }
 
-// Warp 0 produces into two buffers, the others consume.
+// Warp 0 fills two buffers, the others consume them.
 __global__ void handed_over(int *out, int rounds)
 {
 #pragma nv_diag_suppress static_var_with_dynamic_init
@@ -77,7 +77,7 @@ __global__ void counting(const int *in, int *out)
     }
 }
 
-// Named barriers by hand: two pairs of warps meet at their own.
+// Named barriers in inline PTX: each of two pairs of warps has its own.
 __global__ void named(int *out)
 {
     __shared__ int value[128];

@@ -1,5 +1,5 @@
 // Constant memory: tables, structures, addresses in it, initial values, copies to a
-// part of it, reading what all lanes share and what each has for itself.
+// part of it, uniform reads and reads at each lane's own index.
 #include "arrays.h"
 
 struct Settings {

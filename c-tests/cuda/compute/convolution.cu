@@ -1,5 +1,5 @@
-// An image and its filters: a two-dimensional one from constant memory, and a
-// separable one as rows and columns with a border in shared memory.
+// Image filters: a two-dimensional one from constant memory, and a
+// separable one as rows and columns with a halo in shared memory.
 #include <vector>
 #include "arrays.h"
 

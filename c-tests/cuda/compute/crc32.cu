@@ -1,4 +1,4 @@
-// CRC-32 with a table made on the device: of messages by threads, and of one long
+// CRC-32 with a table made on the device: one message per thread, and one long
 // message in parts that are combined.
 #include "../common.h"
 

@@ -1,5 +1,5 @@
-// CUB inside a kernel: loading and storing in arrangements, scans, reductions and
-// sorts of a block, of a warp; histograms; discontinuities.
+// CUB inside a kernel: loads and stores in several arrangements; scans, reductions and
+// sorts of a block and of a warp; histograms; discontinuities.
 #include <algorithm>
 #include <vector>
 #include <cub/cub.cuh>

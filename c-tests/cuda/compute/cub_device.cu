@@ -1,4 +1,4 @@
-// CUB over the whole device, each with its two calls: for the room and for the work.
+// CUB's device-wide algorithms, each with its two calls: for the size of temporary storage, and for the work.
 #include <algorithm>
 #include <vector>
 #include <cub/cub.cuh>
@@ -8,7 +8,7 @@ struct Even {
     __host__ __device__ bool operator()(int v) const { return v % 2 == 0; }
 };
 
-// The first call says how much room is needed.
+// The first call returns the size of temporary storage.
 template <typename F> static bool twice(F call, const char *what)
 {
     void *room = nullptr;

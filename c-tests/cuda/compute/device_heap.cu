@@ -1,5 +1,5 @@
-// malloc and free in kernels: blocks that live on over launches, lists and growing
-// arrays, new and delete with constructors, memory of a block, what is too large.
+// malloc and free in kernels: memory that outlives a launch, lists and growing
+// arrays, new and delete with constructors, memory shared by a block, too large sizes.
 #include <vector>
 #include "arrays.h"
 
@@ -70,7 +70,7 @@ __global__ void primes(int most, int *out)
     out[threadIdx.x] = found[found.count() - 1 - (int)threadIdx.x];
 }
 
-// One allocation for a block.
+// One allocation for the whole block.
 __global__ void of_block(int *out)
 {
     __shared__ int *room;

@@ -1,5 +1,5 @@
-// printf in a kernel: every kind of conversion, widths and precisions, strings, what
-// it returns, a loop of one thread, and the order of kernels.
+// printf in a kernel: every kind of conversion, widths and precisions, strings, its
+// return value, a loop of one thread, and the order of kernels.
 #include "../common.h"
 
 __device__ const char *words[] = {"zero", "one", "two"};

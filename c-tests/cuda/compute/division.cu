@@ -1,5 +1,5 @@
 // Division: of integers by variables and by constants, of floats in every rounding,
-// square roots, remainders, and the values where a quotient ends.
+// square roots, remainders, and edge cases of quotients.
 #include <climits>
 #include "arrays.h"
 

@@ -1,5 +1,5 @@
-// A fast Fourier transform of 1,024 points in shared memory, forward and back, beside
-// the sum that it stands for; and a convolution by it.
+// A fast Fourier transform of 1,024 points in shared memory, forward and back, compared
+// with the defining sum; and a convolution by it.
 #include <vector>
 #include "arrays.h"
 
@@ -11,7 +11,7 @@ __global__ void fft(const float2 *in, float2 *out, float sign)
     int t = threadIdx.x, batch = blockIdx.x * N, from = 0;
     data[0][t] = in[batch + t];
     data[0][t + N / 2] = in[batch + t + N / 2];
-    // Stockham: no reversal of bits, two buffers in turn.
+    // Stockham: no bit reversal, two alternating buffers.
     for (int half = 1; half < N; half *= 2) {
         __syncthreads();
         int k = t & (half - 1);
@@ -64,7 +64,7 @@ int main()
     expect(worst < 1e-2, "forward");
     expect(worst_back < 1e-4, "forward and back");
 
-    // Both rows convolved with each other, in a circle.
+    // The circular convolution of both rows.
     multiply<<<N / 256, 256>>>(d_out, d_out + N, d_back, 1.0f / N);
     fft<<<1, N / 2>>>(d_back, d_in, 1);
     download(back.data(), d_in, N);

@@ -1,5 +1,5 @@
-// Pointers to device functions: tables of them, one fetched to the host and handed to
-// a kernel, members, and a small machine that runs a program of them.
+// Pointers to device functions: tables of them, one copied to the host and passed to
+// a kernel, pointers to members, and a small interpreter built on them.
 #include "arrays.h"
 
 typedef int (*Binary)(int, int);
@@ -39,7 +39,7 @@ __global__ void machine(int *out, int steps)
     out[threadIdx.x] = m.value;
 }
 
-// A function that takes a function.
+// A function with a function as argument.
 template <typename F> __device__ int fold(const int *v, int n, int start, F f)
 {
     for (int i = 0; i < n; i++)

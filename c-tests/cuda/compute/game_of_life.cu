@@ -1,5 +1,5 @@
-// Conway's game of life on a torus: cells in shared memory with a border, and 32
-// cells to a word with bits counted in parallel.
+// Conway's game of life on a torus: cells in shared memory with a halo, and 32
+// cells per word with neighbours counted in parallel by bit operations.
 #include <vector>
 #include "arrays.h"
 
@@ -21,7 +21,7 @@ __global__ void step(const unsigned char *from, unsigned char *to)
     to[(y0 + y - 1) * W + x0 + x - 1] = n == 3 || (n == 2 && tile[y][x]);
 }
 
-// One word is 32 cells of a row; sums of neighbours as bit planes.
+// One word holds 32 cells of a row; bit planes hold the neighbour counts.
 __global__ void step_bits(const unsigned *from, unsigned *to)
 {
     int x = threadIdx.x, y = blockIdx.x, words = W / 32;

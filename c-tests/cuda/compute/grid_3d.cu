@@ -1,5 +1,5 @@
 // Grids and blocks of three dimensions: every index once, rows of a volume, odd sizes,
-// a kernel that is told its size only by its launch.
+// a kernel that knows its size only from its launch.
 #include <vector>
 #include "arrays.h"
 
@@ -19,7 +19,7 @@ __global__ void shape(int *out)
     out[i] = block * 1000 + thread + 1000000 * (thread % warpSize == 0);
 }
 
-// Sums along z, by columns.
+// Sums along z, for each column.
 __global__ void project(const int *in, long long *out, int nx, int ny, int nz)
 {
     int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y;

@@ -1,4 +1,4 @@
-// Cooperative groups: tiles of every size, threads that happen to be together, labels,
+// Cooperative groups: tiles of every size, coalesced threads, labelled partitions,
 // sums and scans of a group, and a block as a whole.
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
@@ -17,7 +17,7 @@ template <int SIZE> __global__ void tiles(const int *in, int *out)
     out[threadIdx.x] = sum + 10000 * most + (int)tile.meta_group_rank() + 7 * before;
 }
 
-// Threads with something to add do it as one.
+// Threads with something to add do it with one atomic.
 __global__ void together(const int *in, int *out, int *position)
 {
     if (in[threadIdx.x] % 3 == 0) {
@@ -90,7 +90,7 @@ int main()
     LAUNCHED("together");
     download(out, d_out, 96);
     download(counts, d_counts, 2);
-    // How many were together is the machine's affair; each has a place of its own.
+    // The size of a coalesced group depends on the machine; each thread has its own rank.
     bool right = true, taken[96] = {};
     int some = 0;
     for (int i = 0; i < 96; i++) {

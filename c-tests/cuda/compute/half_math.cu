@@ -1,5 +1,5 @@
-// Half precision: conversions and their rounding, arithmetic alone and in pairs,
-// comparisons, sums in half and in float, values that are no numbers.
+// Half precision: conversions and their rounding, arithmetic on single and packed values,
+// comparisons, sums in half and in float, NaNs and infinities.
 #include <vector>
 #include <cuda_fp16.h>
 #include "arrays.h"
@@ -90,7 +90,7 @@ int main()
     download(out, d_out, 5 * m);
     bool right = true;
     for (int i = 0; i < m; i++) {
-        // Every one of these is exact in half.
+        // All these values are exact in half.
         float x = __half2float(a[i]), y = __half2float(b[i]);
         float want[] = {x + y, x * y, x * y + x, y - x, -fabsf(x)};
         for (int k = 0; k < 5; k++)

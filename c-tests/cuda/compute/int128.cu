@@ -1,5 +1,5 @@
-// Integers of 128 bits, signed and unsigned: what compilers make of them are long
-// chains of additions and subtractions with carries, and of both kinds in division.
+// Integers of 128 bits, signed and unsigned: compilers generate long chains of
+// additions and subtractions with carries for them, and both kinds in division.
 #include <vector>
 #include "arrays.h"
 
@@ -32,7 +32,7 @@ __host__ __device__ static inline unsigned bits_of_float(float x)
     return both.bits;
 }
 
-// What fits after the fraction is cut off.
+// A double that is in range once its fraction is cut off.
 template <typename T> __host__ __device__ static inline double moderate(T a)
 {
     double x = (double)(long long)(Half)a * 9007199254740993.0;
@@ -43,7 +43,7 @@ template <typename T> __host__ __device__ static U result(int what, T a, T b)
 {
     unsigned by = (unsigned)(Half)b & 127;
     T divisor = b == 0 ? (T)3 : b;
-    // The one quotient that does not fit.
+    // The only quotient that overflows.
     if ((T)-1 < (T)1 && divisor == (T)-1)
         divisor = (T)7;
     switch (what) {
@@ -65,7 +65,7 @@ template <typename T> __host__ __device__ static U result(int what, T a, T b)
         return (U)((a < b) | (a <= b) << 1 | (a == b) << 2 | (a != b) << 3 | (a > b) << 4 | (a >= b) << 5 |
                    (!a) << 6 | (a > 0) << 7);
     case MIXED:
-        // Carries of sums go into differences, and back.
+        // Carries of sums go into differences, and the other way round.
         return ((U)a + (U)b) - (((U)a ^ (U)b) * 5 - ((U)b >> 1)) + ~(U)a;
     case NARROW:
         return joined((Half)a ^ (Half)(long long)(int)b, (unsigned)a + (Half)(unsigned short)b + (Half)(signed char)a);
@@ -76,7 +76,7 @@ template <typename T> __host__ __device__ static U result(int what, T a, T b)
     default:
         break;
     }
-    // Digits of the decimal number, as they are printed.
+    // The decimal digits, as for printing.
     U digits = 0;
     for (T rest = a; rest != 0; rest /= 10) {
         int digit = (int)(rest % 10);
@@ -149,7 +149,7 @@ int main()
                 x = ~x;
         }
         a.push_back(v[0]);
-        // Now and then close to the other one, or to a multiple of it.
+        // Sometimes close to the other number, or to a multiple of it.
         b.push_back(numbers.below(5) ? v[1] : v[0] / (1 + numbers.below(9)) - numbers.below(2));
     }
     compare<U>("unsigned", a, b);

@@ -1,5 +1,5 @@
-// Heat in a plate: all steps in one cooperative launch whose blocks wait for each
-// other, beside one launch for each step; and the largest change found by the grid.
+// Heat in a plate: all steps in one cooperative launch with grid barriers,
+// compared with one launch per step; and the largest change, found by the grid.
 #include <vector>
 #include <cooperative_groups.h>
 #include "arrays.h"

@@ -1,9 +1,9 @@
-// Arrays of a thread's own, indexed by what is known only at run time: queens on a
+// Local arrays of a thread, indexed by values known only at run time: queens on a
 // board, permutations in order, a small sort, a stack machine.
 #include <algorithm>
 #include "arrays.h"
 
-// Each thread places the queens of the first two rows; the rest is a search.
+// Each thread places the queens of the first two rows and searches the rest.
 __global__ void queens(int n, int *solutions)
 {
     int row_of[12], first = threadIdx.x / n, second = threadIdx.x % n, count = 0;
@@ -70,7 +70,7 @@ __global__ void sort_mine(short *v, int each)
         from[i] = mine[i];
 }
 
-// Reverse Polish: digits, operators, `d` doubles the top, `x` swaps the two upmost.
+// Reverse Polish: digits, operators, `d` duplicates the top, `x` swaps the top two.
 __global__ void calculate(const char *text, long long *out)
 {
     long long stack[16];

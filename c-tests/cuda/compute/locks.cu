@@ -1,5 +1,5 @@
-// Locks: one for everything, one for each bucket of a hash table, tickets in order, a
-// flag that blocks hand to each other, and who comes last of all blocks.
+// Locks: a global one, one for each bucket of a hash table, ticket locks, a
+// flag that blocks pass to each other, and the last of all blocks to arrive.
 #include <vector>
 #include "arrays.h"
 
@@ -8,7 +8,7 @@ __device__ volatile int baton;
 
 __global__ void one_lock(int *counter, int *history)
 {
-    // One lane at a time: the others of the warp are not to wait for it.
+    // One lane at a time: the other lanes of the warp must not wait for it.
     for (int lane = 0; lane < 32; lane++)
         if ((int)threadIdx.x % 32 == lane) {
             while (atomicCAS(&lock_word, 0, 1))
@@ -66,7 +66,7 @@ __global__ void tickets(int *order)
     }
 }
 
-// Two blocks, turn by turn.
+// Two blocks take turns.
 __global__ void ping_pong(int *seen, int rounds)
 {
     for (int r = 0; r < rounds; r++) {

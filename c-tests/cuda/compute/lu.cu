@@ -1,5 +1,5 @@
 // LU factors of a matrix in double, with the largest pivot of each column, and the
-// solution of a system by them; a small one in one block.
+// solution of a linear system with them; a small one in one block.
 #include <vector>
 #include "arrays.h"
 
@@ -50,7 +50,7 @@ __global__ void eliminate(double *a, int n, int k)
         a[i * n + j] -= a[i * n + k] * a[k * n + j];
 }
 
-// One block: forward, then back.
+// One block: forward substitution, then backward.
 __global__ void solve(const double *a, int n, double *x)
 {
     for (int k = 0; k < n; k++) {
@@ -93,7 +93,7 @@ int main()
     LAUNCHED("factors");
     download(lu.data(), d_a, n * n);
     download(pivot.data(), d_pivot, n);
-    // L times U is the matrix with its rows exchanged.
+    // L times U equals the matrix with its rows permuted.
     std::vector<double> swapped = a;
     right_side = b;
     for (int k = 0; k < n; k++) {

@@ -1,5 +1,5 @@
 // The Mandelbrot set in 16.16 fixed point, so that every count is exact; a picture in
-// letters, and divergence.
+// letters, and divergent warps.
 #include "../common.h"
 
 __host__ __device__ int iterations(int cx, int cy)

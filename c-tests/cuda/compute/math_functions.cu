@@ -1,5 +1,5 @@
-// Functions of CUDA's mathematics beside those of the host: in float, in double, the
-// fast ones within the bounds of the manual, and the exact answers at the edges.
+// CUDA's mathematical functions compared with the host's: in float, in double, the
+// fast ones within the bounds of the manual, and the exact results at edge cases.
 #include <vector>
 #include "arrays.h"
 
@@ -69,7 +69,7 @@ __global__ void edges(double *out)
 #define HOST(f) (Double)::f,
 static const Double host[] = {FUNCTIONS(HOST)};
 
-// Where a function has no value on the host, it has none on the device.
+// Where the host's function returns NaN, the device's must, too.
 static bool agree(double got, double want, double share)
 {
     if (want != want)

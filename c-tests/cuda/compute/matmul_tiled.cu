@@ -1,5 +1,5 @@
-// Matrices multiplied in tiles of shared memory, with edges that no tile fits; whole
-// numbers in floats, so that the sums are exact.
+// A matrix product in tiles of shared memory, with sizes that are no multiple of a tile;
+// integers in floats, so that the sums are exact.
 #include "../common.h"
 
 template <int TILE> __global__ void multiply(const float *a, const float *b, float *c, int m, int n, int k)

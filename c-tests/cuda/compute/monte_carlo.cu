@@ -1,4 +1,4 @@
-// Pi by random points: a generator for each thread, jumped ahead so that the threads
+// Pi by random points: each thread's generator jumps ahead, so that the threads
 // together draw one sequence; the count is exact.
 #include "../common.h"
 
@@ -6,7 +6,7 @@ const unsigned A = 1664525u, C = 1013904223u;
 
 __host__ __device__ unsigned next(unsigned &state) { return state = state * A + C; }
 
-// The state after n more numbers.
+// The state after n more draws.
 __host__ __device__ unsigned skip(unsigned state, unsigned n)
 {
     unsigned a = A, c = C;

@@ -1,5 +1,5 @@
 // Bodies that attract each other: all pairs through shared memory, a few steps;
-// momentum stays, and the host finds the same places.
+// momentum is conserved, and the host computes the same positions.
 #include <cmath>
 #include "../common.h"
 

@@ -1,5 +1,5 @@
-// Structures as people have them: packed to the byte, with fields of bits, unions,
-// nested, by value as an argument, and the same layout on both sides.
+// Structures as real programs have them: packed, with bit fields, with unions,
+// nested, by value as an argument, with the same layout on both sides.
 #include <cstddef>
 #include "arrays.h"
 
@@ -48,7 +48,7 @@ __global__ void layout(unsigned long long *out)
     out[3] = sizeof(Nested) * 1000 + offsetof(Nested, inner);
 }
 
-// Read from any byte: assembled from bytes where it is not aligned.
+// Reads at any address: assembles the value from bytes where it is not aligned.
 __global__ void from_bytes(const unsigned char *raw, int n, int stride, long long *out)
 {
     int i = threadIdx.x;

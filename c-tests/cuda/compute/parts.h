@@ -1,4 +1,4 @@
-// What the two files of `parts` know of each other.
+// Declarations that the two files of `parts` share.
 #pragma once
 #include "arrays.h"
 

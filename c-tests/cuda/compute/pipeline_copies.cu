@@ -1,5 +1,5 @@
-// Copies from global to shared memory that go on beside the computation: with the
-// primitives of cuda_pipeline.h in two stages, and with cuda::pipeline of a block.
+// Asynchronous copies from global to shared memory during the computation: with the
+// primitives of cuda_pipeline.h in two stages, and with a block's cuda::pipeline.
 #include <vector>
 #include <cooperative_groups.h>
 #include <cuda/pipeline>
@@ -32,7 +32,7 @@ __global__ void two_stages(const int *in, int *out)
     out[blockIdx.x * TILE + threadIdx.x] = sum;
 }
 
-// The part beyond `n` of the last copy is zero.
+// The last copy fills the part beyond `n` with zeros.
 __global__ void filled(const int *in, int n, int *out)
 {
     __shared__ __align__(16) int buffer[TILE];

@@ -1,5 +1,5 @@
-// When the output of kernels is shown: before a callback of its stream, when its context
-// is reset, where nothing else waits for it.
+// The moments at which kernels' output appears: before a callback of their stream, and when the
+// context is reset although nothing else waits for it.
 #include "../common.h"
 
 __global__ void say(int n) { printf("kernel %d\n", n); }

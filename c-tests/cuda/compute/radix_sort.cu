@@ -14,7 +14,7 @@ __global__ void count(const unsigned *keys, unsigned *counts, int n, int shift)
     if (i < n)
         atomicAdd(&local[keys[i] >> shift & (BUCKETS - 1)], 1u);
     __syncthreads();
-    // Bucket after bucket, so that one scan gives every block its places.
+    // Bucket after bucket, so that one scan gives the offsets of all blocks.
     if (threadIdx.x < BUCKETS)
         counts[threadIdx.x * gridDim.x + blockIdx.x] = local[threadIdx.x];
 }

@@ -1,5 +1,5 @@
-// A generator that counts (Philox of 4 by 32 bits and ten rounds) against its published
-// answers, a shuffle by it, and AES with its published answer.
+// A counter-based generator (Philox 4x32-10) compared with its published
+// results, a shuffle with it, and AES compared with its published result.
 #include <algorithm>
 #include <vector>
 #include "arrays.h"
@@ -43,7 +43,7 @@ __global__ void moments(int each, unsigned long long *sum, unsigned *buckets)
 
 __constant__ unsigned char box[256];
 
-// One block of 16 bytes by each thread, the key schedule too.
+// Each thread encrypts one block of 16 bytes, including the key schedule.
 __global__ void aes(const unsigned char *text, const unsigned char *key, unsigned char *out)
 {
     unsigned char s[16], k[16], t[16];

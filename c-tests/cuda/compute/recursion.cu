@@ -1,5 +1,5 @@
-// Functions that call themselves: Fibonacci, Ackermann, towers of Hanoi, quicksort,
-// two that call each other, a walk over a tree, each with a stack of its own.
+// Recursive functions: Fibonacci, Ackermann, towers of Hanoi, quicksort,
+// two that call each other, a walk over a tree; each thread has its own stack.
 #include <algorithm>
 #include <vector>
 #include "arrays.h"

@@ -1,5 +1,5 @@
-// Prefix sums of an array longer than a block: up and down sweeps in shared memory,
-// the sums of the blocks scanned in turn and added.
+// Prefix sums of an array longer than a block: up and down sweeps in shared memory;
+// the block sums are scanned in turn and added.
 #include "../common.h"
 
 const int BLOCK = 128, EACH = 2 * BLOCK;

@@ -1,5 +1,5 @@
-// An inclusive scan by shuffles, and stream compaction: ballots count who comes
-// before in the warp.
+// An inclusive scan by shuffles, and stream compaction: ballots count the earlier
+// lanes of the warp.
 #include "../common.h"
 
 __device__ int warp_scan(int v)

@@ -1,4 +1,4 @@
-// A sparse matrix times a vector: rows by threads, rows by warps, and in ELLPACK.
+// A sparse matrix times a vector: a thread per row, a warp per row, and in ELLPACK.
 #include <vector>
 #include "arrays.h"
 
@@ -43,7 +43,7 @@ __global__ void ellpack(int rows, int width, const int *column, const float *val
 
 int main()
 {
-    // Whole numbers below 2^24: every order of adding gives the same.
+    // Integers below 2^24: the order of additions does not matter.
     const int rows = 1000, columns = 777;
     Numbers numbers(1);
     std::vector<int> start(1, 0), column;

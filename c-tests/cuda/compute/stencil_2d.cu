@@ -1,5 +1,5 @@
 // Heat on a plate: a five-point stencil with a halo in shared memory, many steps,
-// checked against the same on the host.
+// compared with the host's results.
 #include <cmath>
 #include "../common.h"
 

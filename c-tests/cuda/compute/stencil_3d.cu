@@ -1,5 +1,5 @@
-// A seven-point stencil in a volume: planes kept in registers while z advances,
-// integers, so that every bit is known.
+// A seven-point stencil in a volume: planes stay in registers while z advances;
+// integers, so that the result is exact.
 #include "../common.h"
 
 const int N = 32;

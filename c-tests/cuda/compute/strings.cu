@@ -1,5 +1,5 @@
-// Text: MD5 of many messages, every place of a pattern, words counted, letters
-// turned, numbers written and read.
+// Text: MD5 of many messages, all occurrences of a pattern, word counts, rotated
+// letters, numbers formatted and parsed.
 #include <string>
 #include <vector>
 #include "arrays.h"

@@ -1,4 +1,4 @@
-// Templates and lambdas as C++17 has them: kernels over types and sizes, folds over
+// Templates and lambdas in C++17: kernels over types and sizes, folds over
 // any number of arguments, functors with state, CRTP, constexpr tables, if constexpr,
 // lambdas that capture, generic ones, and lambdas that return lambdas.
 #include <type_traits>

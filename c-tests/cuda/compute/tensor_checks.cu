@@ -1,5 +1,5 @@
-// Which tensor maps the driver makes: what cuTensorMapEncodeTiled, …Im2col and …ReplaceAddress answer, rule by rule and for all
-// choices of type, interleaving, swizzle and filling. Nothing is launched. What is printed is to be recorded on a GPU.
+// Which tensor maps the driver accepts: the results of cuTensorMapEncodeTiled, …Im2col and …ReplaceAddress, rule by rule and for all
+// combinations of type, interleave, swizzle and fill. Nothing is launched. The expected output must be recorded on a GPU.
 #include "../common.h"
 #include <cuda.h>
 #include <stdint.h>
@@ -18,7 +18,7 @@ static Columns columns;
 static Replace replace;
 static char *memory;
 
-// What one map is made of. The defaults make a valid one of three axes.
+// The parameters of a map. The defaults make a valid one of three axes.
 struct Map {
     int type = CU_TENSOR_MAP_DATA_TYPE_UINT32, rank = 3;
     size_t from = 0;
@@ -62,8 +62,8 @@ static void both(const char *what, const Map &map)
 // Bytes of an element; 0: packed, in bits.
 static const int BYTES[16] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4, 0, 0, 0};
 
-// For each type and interleaving, rows of 16, 32, 48, 64, 128 and 256 bytes: a character for each swizzle from 0 to 7, without
-// filling and with it.
+// For each type and interleave, rows of 16, 32, 48, 64, 128 and 256 bytes: a character for each swizzle from 0 to 7, without
+// NaN fill and with it.
 static void choices(bool of_columns)
 {
     const int rows[] = {16, 32, 48, 64, 128, 256};

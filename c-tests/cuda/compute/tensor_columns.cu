@@ -1,4 +1,4 @@
-// Tensor copies of columns (im2col): pixels that follow each other in their box, moved by offsets. What is printed was recorded on a GPU.
+// Tensor copies in im2col mode: consecutive pixels of their box, moved by offsets. The expected output was recorded on a GPU.
 #include "../common.h"
 #include <cuda.h>
 #include <stdint.h>
@@ -8,7 +8,7 @@ const int SHARED = 16384;
 
 __device__ static uint32_t shared_address(const void *p) { return uint32_t(__cvta_generic_to_shared(p)); }
 
-// Shared memory is what `image` has, then goes there.
+// Shared memory starts as `image`; afterwards it is copied back there.
 __global__ void columns(const __grid_constant__ CUtensorMap map, int w, int h, short over, short down, uint32_t bytes, uint32_t *image,
                         int *complete)
 {

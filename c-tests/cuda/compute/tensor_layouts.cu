@@ -1,5 +1,5 @@
-// From where in shared memory products of four warps take each element of their factors, by every layout, swizzle and stride of a
-// descriptor. One factor selects single elements of the other, whose value says where it lies. What is printed was recorded on a GPU.
+// The places in shared memory from which warpgroup products (wgmma) take each element of their factors, by every layout, swizzle and
+// stride of a descriptor. One factor selects single elements of the other, whose value encodes their place. The expected output was recorded on a GPU.
 #include "tensor_warpgroup.h"
 #include <cuda_fp16.h>
 
@@ -10,7 +10,7 @@ struct Layout {
     uint32_t start, leading, stride, mode;
 };
 
-// A number of 1 to 1024 (64 for bytes): a part of where an element lies.
+// A number from 1 to 1024 (64 for bytes): a part of an element's place.
 template <class F> __device__ uint32_t number(uint32_t element, int pass)
 {
     if (F::size == 1)
@@ -31,7 +31,7 @@ __device__ static void put(char *at, uint32_t value, int size)
         *(uint32_t *)at = value;
 }
 
-// Row m has its one element in column m. Which of the stored elements of a row that is:
+// Row m has its only nonzero element in column m. Which of the row's stored elements that is:
 template <class F> __device__ int stored(int m)
 {
     if (!F::sparse)
@@ -39,7 +39,7 @@ template <class F> __device__ int stored(int m)
     return F::size == 4 ? m / 2 : 2 * (m / 4) + (m % 4 == 3);
 }
 
-// What is said of a group of columns of a row; of the first elements where it does not matter.
+// The metadata of a group of columns in a row; that of the first elements where it does not matter.
 template <class F> __device__ uint32_t said(int m, int group, bool diagonal)
 {
     int each = F::size == 4 ? 2 : 4;
@@ -59,7 +59,7 @@ template <class F> __device__ uint32_t metadata(int selector, bool diagonal)
             word |= said<F>(row + lane % 2 * 8, lane % 4 / 2 * 8 + n, diagonal) << 4 * n;
         return word;
     }
-    // Lanes that are not asked say something else.
+    // Lanes whose metadata is not used have other values.
     int from = lane % 4 - 2 * selector;
     if (from < 0 || from > 1)
         return 0xeeee4444;
@@ -98,7 +98,7 @@ template <class F, int SELECTOR, int ACROSS> __global__ void __launch_bounds__(1
 {
     extern __shared__ __align__(1024) char room[];
     int t = threadIdx.x, lane = t % 32;
-    // Units of 16 bytes of eight rows follow each other, then the other eight rows.
+    // Units of 16 bytes of eight rows are consecutive, then those of the other eight rows.
     char *other = room + REGION;
     const int units = F::columns * F::size / 16;
     for (int i = t; i < 256 * units / F::size; i += 128)
@@ -125,7 +125,7 @@ template <class F, int SELECTOR, int ACROSS> __global__ void __launch_bounds__(1
 
 static uint32_t *out;
 
-// The places of elements, in elements.
+// The offsets of elements, in elements.
 template <class F> static void print(const char *name)
 {
     static uint32_t found[64 * 16 * PASSES];

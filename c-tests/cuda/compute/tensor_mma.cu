@@ -1,5 +1,5 @@
-// mma by its PTX: tiles come by ldmatrix, straight and across, products of each type are added, results go by stmatrix or
-// by hand. What movmatrix gives is what ldmatrix gives across.
+// mma in inline PTX: ldmatrix loads tiles, plain and transposed, products of each type are added, and stmatrix or plain stores
+// write the results. movmatrix gives the same as a transposed ldmatrix.
 #include <vector>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -10,7 +10,7 @@ typedef unsigned Word;
 
 __device__ Word shared(const void *p) { return (Word)__cvta_generic_to_shared(p); }
 
-// A tile of 16 rows of 32 bytes, as a first factor: rows 8 below, then 16 bytes to the right.
+// A tile of 16 rows of 32 bytes as first factor: first the 8 rows below, then 16 bytes to the right.
 __device__ void load_first(Word (&a)[4], const unsigned char *tile, int pitch)
 {
     int lane = threadIdx.x % 32;
@@ -20,7 +20,7 @@ __device__ void load_first(Word (&a)[4], const unsigned char *tile, int pitch)
                  : "r"(at));
 }
 
-// A tile of 8 rows of 32 bytes, as a second factor that lies column by column.
+// A tile of 8 rows of 32 bytes as second factor, stored by columns.
 __device__ void load_second(Word (&b)[2], const unsigned char *tile, int pitch)
 {
     int lane = threadIdx.x % 16;
@@ -58,7 +58,7 @@ IMMA(U8, "m16n8k32.row.col.satfinite.s32.u8.s8.s32");
 IMMA(S4, "m16n8k64.row.col.s32.s4.u4.s32");
 IMMA(B1, "m16n8k256.row.col.s32.b1.b1.s32.xor.popc");
 
-// d = a * b, where rows of a and columns of b have `bytes` bytes, 32 in a step. Four warps of a block, a tile each.
+// d = a * b, where rows of a and columns of b have `bytes` bytes, 32 in a step. A block's four warps have one tile each.
 template <typename Multiply, typename Sum>
 __global__ void gemm(const unsigned char *a, const unsigned char *b, Sum *d, int n, int bytes)
 {
@@ -81,7 +81,7 @@ __global__ void gemm(const unsigned char *a, const unsigned char *b, Sum *d, int
         d[(row + warp * 16 + lane / 4 + i / 2 * 8) * n + column + lane % 4 * 2 + i % 2] = sum[i];
 }
 
-// Halves in halves: the second factor lies row by row and comes across; the result goes by stmatrix.
+// Half by half: the second factor is stored by rows and loaded transposed; stmatrix writes the result.
 __global__ void halves(const half *a, const half *b, half *d, int k)
 {
     __shared__ __align__(16) half first[16 * 24], second[16 * 8], result[16 * 8];
@@ -151,7 +151,7 @@ static unsigned digest(const void *bytes, size_t n)
     return h;
 }
 
-// What lies in bits `at` and those behind it.
+// The value in the bits from `at` on.
 typedef double (*Read)(const unsigned char *bytes, int at);
 
 template <typename T> static double as(const unsigned char *bytes, int at)

@@ -1,6 +1,6 @@
-// What tensor copies do by maps of every mode: rows narrower than the swizzle, interleaved layouts, filling with NaN, and elements that
-// are rounded or flushed on the way. Each case says how many bytes the copy counted, and from where each 16 bytes came. A case that
-// fails ends its process, so cases run in children. What is printed is to be recorded on a GPU.
+// Tensor copies with maps of every mode: rows narrower than the swizzle, interleaved layouts, NaN fill, and elements that the copy
+// rounds or flushes. Each case prints the number of bytes that the copy reported, and the source of each 16 bytes. A failing case
+// ends its process, so cases run in children. The expected output must be recorded on a GPU.
 #include "../common.h"
 #include <cuda.h>
 #include <stdint.h>
@@ -75,7 +75,7 @@ __device__ static bool passed(uint32_t object)
     return done;
 }
 
-// Shared memory is what `image` has, and goes there; `counted` gets the bytes that the copy told its barrier of.
+// Shared memory starts as `image`, and is copied back there; `counted` gets the bytes that the copy reported to its barrier.
 __global__ void copy(const __grid_constant__ CUtensorMap map, const Order o, uint32_t *image, int *counted)
 {
     __shared__ alignas(1024) uint32_t room[SHARED / 4];
@@ -93,7 +93,7 @@ __global__ void copy(const __grid_constant__ CUtensorMap map, const Order o, uin
             asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(object), "r"(ALL) : "memory");
         begin(shared_address(room), &map, object, o);
         if (load) {
-            // Time enough for any copy; what it has not told then, the barrier is told here.
+            // Time enough for any copy; then this code reports the missing bytes to the barrier.
             bool done = false;
             for (int n = 0; n < 3000 && !done; n++)
                 done = passed(object);
@@ -118,7 +118,7 @@ typedef CUresult (*Im2col)(CUtensorMap *, CUtensorMapDataType, cuuint32_t, void 
                            const int *, cuuint32_t, cuuint32_t, const cuuint32_t *, CUtensorMapInterleave, CUtensorMapSwizzle,
                            CUtensorMapL2promotion, CUtensorMapFloatOOBfill);
 
-// How memory is filled and what is shown of it: words that count, shown as places; or bits of numbers, shown as they are.
+// How memory is filled and printed: consecutive words, printed as places; or bits of numbers, printed as they are.
 enum Show { PLACES, BITS, FEW };
 
 struct Case {
@@ -142,7 +142,7 @@ static uint64_t hashed(const std::vector<uint32_t> &words)
     return hash ^ hash >> 32;
 }
 
-// Units of 16 bytes that are not as they were: where, and what is there: places of the words (of another memory), `0`, or bits.
+// Changed units of 16 bytes: their place, and the new content: places of words (of another memory), `0`, or bits.
 static void shown(const std::vector<uint32_t> &before, const std::vector<uint32_t> &after, uint32_t from, Show show)
 {
     int lines = 0, most = show == PLACES ? 96 : show == BITS ? 24 : 4;

@@ -8,8 +8,8 @@ static int width(int type)
     return type < 13 ? bytes[type] : 1;
 }
 
-// Word `i` of memory that holds numbers: first those with something to round or to flush, then any bits. What a copy brings and what
-// it is added to differ.
+// Word `i` of memory with numbers: first those that are rounded or flushed, then any bits. The copied numbers and those to which
+// they are added differ.
 static uint32_t element(int type, size_t i, bool brought)
 {
     static const uint32_t singles[] = {0x3f801000, 0x3f800fff, 0x3f801001, 0x3f803000, 0x3f802fff, 0x3f803001, 0xbf801000, 0xbf803000,
@@ -30,7 +30,7 @@ static uint32_t element(int type, size_t i, bool brought)
     uint32_t x = uint32_t(i) * 2654435761u + (brought ? 12345 : 777);
     for (int k = 0; k < 3; k++)
         x ^= x << 13, x ^= x >> 17, x ^= x << 5;
-    // A quarter are subnormal singles.
+    // A quarter of them are subnormal singles.
     return x & 3 ? x : x & 0x807fffff;
 }
 
@@ -41,7 +41,7 @@ static std::string text(const char *format, int a = 0, int b = 0, int c = 0, int
     return line;
 }
 
-// Rows that are narrower than what the swizzle exchanges in, and swizzles of later devices.
+// Rows narrower than the swizzle's width, and swizzles of later devices.
 static void narrow(std::vector<Case> &all)
 {
     for (int what : {LOAD, STORE})
@@ -77,7 +77,7 @@ static void narrow(std::vector<Case> &all)
     all.push_back(c);
 }
 
-// Floating-point elements outside of the tensor.
+// Floating-point elements outside the tensor.
 static void filled(std::vector<Case> &all)
 {
     for (int type = 6; type <= 12; type++)
@@ -101,7 +101,7 @@ static void filled(std::vector<Case> &all)
             }
 }
 
-// Elements that are rounded or flushed: copied in, out, as columns; added.
+// Elements that are rounded or flushed: copied in, copied out, as im2col; added.
 static void rounded(std::vector<Case> &all)
 {
     for (int type = 0; type <= 12; type++) {
@@ -144,7 +144,7 @@ static void interleaved(std::vector<Case> &all)
     for (int interleave = 1; interleave <= 2; interleave++)
         for (int swizzle = interleave == 2 ? 1 : 0; swizzle <= (interleave == 2 ? 1 : 3); swizzle++)
             for (int rank = 3; rank <= 5; rank++) {
-                // All that is asked of the layout is asked with one swizzle.
+                // All questions about the layout use one swizzle.
                 bool full = swizzle == interleave - 1;
                 for (int type : {0, 1, 2, 4}) {
                     Case c = slices(interleave, rank, type, swizzle);

@@ -1,5 +1,5 @@
-// Products of which the first factor has two of four elements: mma.sp of halves and of bytes, with the words that say
-// which.
+// Products whose first factor stores two of four elements: mma.sp on halves and on bytes, with the metadata words that
+// say which.
 #include <vector>
 #include <cuda_fp16.h>
 #include "arrays.h"
@@ -46,7 +46,7 @@ int main()
 {
     NEED(cudaFree(nullptr));
     Numbers numbers(3);
-    // For each row, which two of each four elements there are.
+    // For each row, which two of each four elements are stored.
     unsigned char place[16][8][2];
     for (auto &row : place)
         for (auto &two : row) {

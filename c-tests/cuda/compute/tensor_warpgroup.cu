@@ -1,3 +1,4 @@
+<<<<<<< HEAD
 // Sparse products of four warps (wgmma.mma_async.sp) of random numbers, all types, with the first factor in registers and in memory, both
 // selectors. What is printed was recorded on a GPU.
 #include "tensor_warpgroup.h"
@@ -5,6 +6,19 @@
 // CUSHIM_TEST_VERBOSE names a folder that gets every result.
 const int CASES = 16;
 // Of a case: registers of the first factor, the second factor, what is added, what is said of elements.
+=======
+// Sparse warpgroup products (wgmma.mma_async.sp) of random numbers, all types (except singles from two different 8-bit types), with the first factor in registers and in memory, and
+// both selectors. The expected output was recorded on a GPU.
+#include "tensor_warpgroup.h"
+
+// -DMIXED: the combinations left out above, and more; CUSHIM_TEST_VERBOSE names a folder that gets every result.
+#ifdef MIXED
+const int CASES = 64;
+#else
+const int CASES = 16;
+#endif
+// Per case: registers of the first factor, the second factor, the accumulator, the metadata.
+>>>>>>> b76472e7bf5c5a34cd97eff01c4034423391b6aa
 const int A = 4 * 128, B = 16 * 16, C = 8 * 128, META = 128, ALL = A + B + C + META;
 
 template <class F, int SELECTOR, int IN_MEMORY> __global__ void __launch_bounds__(128) product(const uint32_t *in, uint32_t *out, int adds)
@@ -12,7 +26,7 @@ template <class F, int SELECTOR, int IN_MEMORY> __global__ void __launch_bounds_
     __shared__ alignas(1024) uint32_t first[A], second[B];
     int t = threadIdx.x, lane = t % 32;
     in += blockIdx.x * ALL;
-    // Units of 16 bytes of eight rows side by side; the first factor has two in a row, the second four.
+    // Units of 16 bytes of eight rows are adjacent; a row of the first factor has two units, of the second four.
     for (int i = t; i < B; i += 128)
         second[i] = in[A + i];
     uint32_t a[4], d[8], meta = in[A + B + C + t];
@@ -43,7 +57,7 @@ static uint32_t next()
     return (x * 0x2c1b3c6d) ^ x >> 12;
 }
 
-// Bits of numbers: any at all, or finite ones of like sizes.
+// Bits of numbers: random, or finite numbers of similar sizes.
 template <class F> static uint32_t word(bool any, bool integers)
 {
     uint32_t x = next();
@@ -92,7 +106,7 @@ template <class F, int SELECTOR, int IN_MEMORY> static void tried(int adds)
     LAUNCHED(F::name);
     CK(cudaDeviceSynchronize());
     CK(cudaMemcpy(found, out, sizeof(found), cudaMemcpyDeviceToHost));
-    // Four kinds of inputs by turns.
+    // Four kinds of inputs, in turn.
     printf("%s, selector %d, first factor in %s, %s:", F::name, SELECTOR, IN_MEMORY ? "memory" : "registers", adds ? "added" : "alone");
     for (int n = 0; n < 4; n++) {
         uint64_t hash = 0;

@@ -1,5 +1,5 @@
-// The forms of wgmma that tensor_layouts.cu and tensor_warpgroup.cu try: 16 columns, sparse or not, the first factor in registers or in
-// shared memory. Registers are bits.
+// The forms of wgmma in tensor_layouts.cu and tensor_warpgroup.cu: 16 columns, dense or sparse, the first factor in registers or in
+// shared memory. Registers are raw bits.
 #pragma once
 #include "../common.h"
 #include <stdint.h>
@@ -46,7 +46,7 @@
                      : "l"(a), "l"(b), "n"(SELECTOR), "r"(adds), "n"(0), "n"(A_ACROSS), "n"(B_ACROSS));                 \
     }
 
-// Bytes of an element of a factor, columns of the first factor that are meant, whether half of them are there.
+// Bytes of a factor's element, logical columns of the first factor, whether half of them are stored.
 #define FORM(NAME, ASM, WHAT, D, TAIL_A, TAIL_M, SIZE, COLUMNS, SPARSE)                                                 \
     struct NAME {                                                                                                       \
         static constexpr int size = SIZE, columns = COLUMNS;                                                            \
@@ -82,7 +82,7 @@ FORM(DENSE8, DENSE_ASM, "m64n16k32.s32.s8.s8", D8, "", "", 1, 32, false)
 
 __device__ static uint32_t shared_address(const void *p) { return uint32_t(__cvta_generic_to_shared(p)); }
 
-// 16 bytes are the unit of addresses and strides.
+// Addresses and strides are in units of 16 bytes.
 __device__ static uint64_t descriptor(uint32_t at, uint32_t leading, uint32_t stride, uint32_t mode)
 {
     return (at & 0x3ffff) >> 4 | uint64_t(leading >> 4) << 16 | uint64_t(stride >> 4) << 32 | uint64_t(mode) << 62;

@@ -1,5 +1,5 @@
-// Products of matrices by four warps (wgmma) of tiles that tensor copies (TMA) bring into shared memory, with every swizzle,
-// both ways round, and with the first factor in registers. Elements are small integers, so that sums are exact.
+// Warpgroup products (wgmma) of tiles that tensor copies (TMA) bring into shared memory, with every swizzle, both
+// major orders, and with the first factor in registers. Elements are small integers, so that sums are exact.
 #include "../common.h"
 #include <cuda.h>
 #include <cuda_bf16.h>
@@ -25,7 +25,7 @@ __device__ void wait(uint64_t *barrier, uint32_t parity)
                  : "memory");
 }
 
-// 16 bytes are the unit of addresses and strides.
+// Addresses and strides are in units of 16 bytes.
 __device__ uint64_t descriptor(const void *at, uint32_t leading, uint32_t stride, int mode)
 {
     return (shared_address(at) & 0x3ffff) >> 4 | uint64_t(leading >> 4) << 16 | uint64_t(stride >> 4) << 32 |
@@ -57,7 +57,7 @@ template <int B_ACROSS> __device__ void multiply(float *d, const uint32_t *a, ui
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(adds), "n"(B_ACROSS));
 }
 
-// WIDTH: bytes of a row of a tile, which the swizzle exchanges in. ACROSS: factors lie with rows of K (first: columns).
+// WIDTH: bytes of a tile's row, and the swizzle's width. ACROSS: factors are stored with rows of K (first: columns).
 template <int WIDTH, int ACROSS, int REGISTERS>
 __global__ void __launch_bounds__(128) product(const __grid_constant__ CUtensorMap a_map,
                                                const __grid_constant__ CUtensorMap b_map, float *out)
@@ -80,7 +80,7 @@ __global__ void __launch_bounds__(128) product(const __grid_constant__ CUtensorM
                              "r"(bytes)
                              : "memory");
                 if (ACROSS) {
-                    // Boxes of E columns and STEP rows, side by side.
+                    // Boxes of E columns and STEP rows, adjacent to each other.
                     for (int n = 0; n < 64; n += E) {
                         load(a + n * STEP, &a_map, n, k, &barrier);
                         load(b + n * STEP, &b_map, n, k, &barrier);
@@ -101,7 +101,7 @@ __global__ void __launch_bounds__(128) product(const __grid_constant__ CUtensorM
                 da = descriptor(a + part, 16, 8 * WIDTH, MODE), db = descriptor(b + part, 16, 8 * WIDTH, MODE);
             }
             if (REGISTERS) {
-                // A row's elements are where the swizzle puts them.
+                // The swizzle decides where a row's elements are.
                 uint32_t own[4];
                 for (int r = 0; r < 4; r++) {
                     int row = threadIdx.x / 32 * 16 + threadIdx.x % 32 / 4 + 8 * (r & 1);

@@ -1,6 +1,6 @@
-// nvcuda::wmma: a tiled product of larger matrices for each type and shape, through shared memory, with every layout. Of
-// integers the sums are exact; of numbers they are compared with sums of doubles, and a digest of their bits says that the
-// device's own rounding was met.
+// nvcuda::wmma: a tiled product of larger matrices for each type and shape, through shared memory, with every layout.
+// Integer sums are exact; floating-point sums are compared with sums of doubles, and a digest of their bits shows that the
+// device's own rounding is reproduced.
 #include <vector>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -9,7 +9,7 @@
 
 using namespace nvcuda;
 
-// One warp for each tile of the result; `K` steps are kept in shared memory for a while.
+// One warp for each tile of the result; shared memory holds `K` steps at a time.
 template <int M, int N, int K, typename In, typename Sum, typename Stored, typename LA, typename LB>
 __global__ void gemm(const Stored *a, const Stored *b, const Sum *c, Sum *d, int m, int n, int k, int lda, int ldb)
 {
@@ -84,7 +84,7 @@ static void product(const char *name, Make make, double share)
     cudaFree(da), cudaFree(db), cudaFree(dc), cudaFree(dd);
 }
 
-// Bits and half bytes lie in words, of which rows of a and columns of b have some.
+// Bits and 4-bit elements are packed in words: several per word in rows of a and columns of b.
 template <typename In, typename Multiply>
 __global__ void small(const int *a, const int *b, int *d, int n, int words, Multiply multiply)
 {

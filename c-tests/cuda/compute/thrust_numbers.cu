@@ -1,5 +1,5 @@
-// Thrust's reductions, scans and transformations: with operations of one's own, with
-// iterators that compute, by key, with a predicate, copies that choose.
+// Thrust's reductions, scans and transformations: with user-defined operations, with
+// iterators that compute, by key, with a predicate, conditional copies.
 #include <algorithm>
 #include <numeric>
 #include <vector>
@@ -93,7 +93,7 @@ int main()
     back.assign(parts.begin(), middle);
     expect(back.size() == chosen.size() && std::equal(chosen.begin(), chosen.end(), back.begin()), "partition");
 
-    // Sums of runs of equal keys.
+    // Sums over runs of equal keys.
     std::vector<int> keys(n);
     for (int i = 0; i < n; i++)
         keys[i] = i / 37;

@@ -1,5 +1,5 @@
-// Thrust's orderings: sort, by key, stable, with a comparison of one's own, on
-// tuples; searching, merging, sets, what is unique.
+// Thrust's orderings: sort, by key, stable, with a user-defined comparison, on
+// tuples; searching, merging, sets, unique elements.
 #include <algorithm>
 #include <numeric>
 #include <vector>

@@ -57,7 +57,7 @@ __global__ void destroy(Shape **shapes, int n)
         delete shapes[i];
 }
 
-// In a place of one's own, with two bases.
+// Placement new, with two bases.
 struct Named {
     __device__ virtual char name() const { return '?'; }
 };

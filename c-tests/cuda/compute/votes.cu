@@ -1,5 +1,5 @@
-// What the lanes of a warp ask of each other: votes, matches, reductions in one
-// instruction, shuffles of every kind and width, who is active in a branch.
+// Communication between the lanes of a warp: votes, matches, reductions in one
+// instruction, shuffles of every kind and width, active lanes in a branch.
 #include "arrays.h"
 
 __global__ void ask(const unsigned *v, unsigned *out)
@@ -19,7 +19,7 @@ __global__ void ask(const unsigned *v, unsigned *out)
     o[10] = __shfl_down_sync(all, x, 5, 16);
     o[11] = __shfl_xor_sync(all, x, 9);
     o[12] = o[13] = o[14] = 0;
-    // Each side of a branch asks its own.
+    // Each side of a branch votes by itself.
     if (x % 2) {
         unsigned mask = 0;
         for (int i = 0; i < 32; i++)
@@ -27,7 +27,7 @@ __global__ void ask(const unsigned *v, unsigned *out)
         o[12] = __ballot_sync(mask, x % 4 == 3);
         o[13] = __reduce_add_sync(mask, 1);
     } else {
-        // At least itself, and none of the others.
+        // The lane itself at least, and no lane of the others.
         o[14] = __activemask() >> threadIdx.x & 1;
         for (int i = 0; i < 32; i++)
             o[14] += __activemask() >> i & v[i] & 1;
@@ -37,7 +37,7 @@ __global__ void ask(const unsigned *v, unsigned *out)
     o[15] = (unsigned)(__shfl_sync(all, wide, 31 - (int)threadIdx.x) >> 36) + (unsigned)__shfl_sync(all, (double)x, 4);
 }
 
-// Lanes leave one by one; the last one says how many turns it took.
+// Lanes leave one by one; the last one prints the number of turns.
 __global__ void leaving(int *turns)
 {
     unsigned left = 0xffffffffu;

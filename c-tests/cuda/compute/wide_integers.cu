@@ -1,5 +1,5 @@
 // Integers of 64 bits: products and their upper halves, quotients and remainders of
-// every sign, shifts, and numbers of many words added with carry.
+// every sign, shifts, and multi-word numbers added with carry.
 #include "arrays.h"
 
 const int OPS = 12, N = 12;
@@ -37,7 +37,7 @@ struct Wide {
     unsigned word[8];
 };
 
-// 256 bits, with the carry in the machine's flag.
+// 256 bits, with the processor's carry flag.
 __global__ void add_wide(const Wide *a, const Wide *b, Wide *out)
 {
     Wide r = *a;
@@ -57,7 +57,7 @@ __global__ void add_wide(const Wide *a, const Wide *b, Wide *out)
     *out = r;
 }
 
-// Fibonacci's numbers by squaring, modulo a prime near 2^61.
+// Fibonacci numbers by squaring, modulo a prime near 2^61.
 __global__ void fibonacci(unsigned long long n, unsigned long long *out)
 {
     const unsigned long long p = (1ull << 61) - 1;

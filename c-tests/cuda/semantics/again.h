@@ -1,8 +1,8 @@
-// Runs this program again as a process of its own, with other words: what one does to its
-// process, and how it ends, the next does not see.
+// Runs this program again as another process, with other arguments: effects on the
+// process, and the way it ends, do not reach the next one.
 //
 // For programs with and without CUDA, and for libraries: nothing here may keep a library from being
-// unloaded, as std::to_string does and static members of templates do.
+// unloaded, as std::to_string and static members of templates do.
 #pragma once
 #include <csignal>
 #include <cstdio>
@@ -12,11 +12,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// Seconds until a process that does not end is ended. Alone each takes 1 to 4 on an H200; contexts are made one
-// after the other there, so beside many programs that make some it takes long.
+// Time limit of a process, in seconds. Alone each takes 1 to 4 on an H200; contexts are created one
+// at a time there, so beside many programs that create some it takes long.
 static const int PATIENCE = 50;
 
-// Where the threads of a process are, on stderr: what they wait for in the kernel, if they do.
+// Prints to stderr where the threads of a process are in the kernel, and what they wait for.
 static inline void tell_threads(pid_t pid)
 {
     char path[320], text[4096];
@@ -42,7 +42,7 @@ static inline void tell_threads(pid_t pid)
         closedir(tasks);
 }
 
-// Runs this program with one or two words, and says how it ended where that is not well.
+// Runs this program with one or two arguments, and reports a bad end.
 static inline void again(const char *one, const char *two = nullptr, int patience = PATIENCE)
 {
     fflush(stdout);
@@ -52,7 +52,7 @@ static inline void again(const char *one, const char *two = nullptr, int patienc
         _exit(127);
     }
     int status = 0;
-    // By time and not by a signal of its own: threads that block signals need the one that they cannot.
+    // By a time limit, not by a signal of its own: threads that block signals need SIGKILL.
     for (int tries = 0; waitpid(pid, &status, WNOHANG) == 0; tries++) {
         if (tries == patience * 100) {
             fprintf(stderr, "%s: still running after %d s\n", one, patience);

@@ -1,5 +1,5 @@
-// cudaMalloc, cudaMallocPitch, cudaMalloc3D and cudaFree: what they give, and what
-// they answer to sizes and pointers that are wrong.
+// cudaMalloc, cudaMallocPitch, cudaMalloc3D and cudaFree: their results, and
+// their errors for invalid sizes and pointers.
 #include <cstdint>
 #include "../common.h"
 
@@ -61,7 +61,7 @@ int main()
     size_t free_bytes = 0, total = 0, less = ~(size_t)0;
     CK(cudaMemGetInfo(&free_bytes, &total));
     expect(free_bytes > 0 && free_bytes <= total, "free and total");
-    // Other processes take and give memory meanwhile.
+    // Other processes allocate and free memory meanwhile.
     for (int i = 0; i < 20 && less >= free_bytes; i++) {
         CK(cudaMemGetInfo(&free_bytes, &total));
         CK(cudaMalloc(&a, 256 << 20));

@@ -1,5 +1,5 @@
-// Allocation in stream order: cudaMallocAsync, pools of one's own, their attributes,
-// and what is refused.
+// Stream-ordered allocation: cudaMallocAsync, user-created pools, their attributes,
+// and refused calls.
 #include "../common.h"
 
 __global__ void add(int *v, int by) { v[threadIdx.x] += by; }

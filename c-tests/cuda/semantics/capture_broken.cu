@@ -1,4 +1,4 @@
-// What must not happen while a stream is captured, and what becomes of the capture.
+// Calls that are forbidden during a stream capture, and the state of the capture after them.
 #include "../common.h"
 
 __global__ void store(int *v, int what) { *v = what; }

@@ -1,5 +1,5 @@
-// Capture that spreads over streams by events and comes together again; what the
-// streams say while it goes on.
+// A capture that forks to other streams by events and joins again; the streams'
+// capture status meanwhile.
 #include "../common.h"
 
 __global__ void store(int *v, int what) { *v = what; }
@@ -53,7 +53,7 @@ int main()
     if (graph)
         CK(cudaGraphDestroy(graph));
 
-    // Once more without the mistakes.
+    // Again without the mistakes.
     NEED(cudaStreamBeginCapture(a, cudaStreamCaptureModeRelaxed));
     store<<<1, 1, 0, a>>>(d, 1);
     CK(cudaEventRecord(fork, a));
@@ -87,7 +87,7 @@ int main()
     CK(cudaGraphExecDestroy(exec));
     CK(cudaGraphDestroy(graph));
 
-    // A stream that ends before the capture that it was forked into.
+    // A stream that is destroyed before the capture that was forked into it.
     for (bool joined : {true, false}) {
         cudaStream_t gone = nullptr;
         graph = nullptr;

@@ -1,4 +1,4 @@
-// Launches with clusters: which sizes are accepted, what is answered to others, attributes and occupancy.
+// Launches with clusters: accepted sizes, errors for others, attributes and occupancy.
 #include <cooperative_groups.h>
 #include "../common.h"
 

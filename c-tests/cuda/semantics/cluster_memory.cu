@@ -12,7 +12,7 @@ __device__ unsigned shared_address(const void *p)
 
 #define REGISTER(name) ({ unsigned v; asm volatile("mov.u32 %0, %%" name ";" : "=r"(v)); v; })
 
-// Each register of each block, in the order of the blocks.
+// Each special register of each block, in the order of the blocks.
 __global__ void registers(unsigned *out)
 {
     unsigned block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
@@ -28,7 +28,7 @@ __global__ void registers(unsigned *out)
             out[16 * block + k] = values[k];
 }
 
-// What addresses are: of this block, of the others, generic ones.
+// Kinds of addresses: of this block, of other blocks, generic ones.
 __global__ void __cluster_dims__(4, 1, 1) addresses(unsigned *out)
 {
     __shared__ int own[4];
@@ -89,7 +89,7 @@ __global__ void __cluster_dims__(4, 1, 1) addresses(unsigned *out)
     cg::this_cluster().sync();
 }
 
-// Loads, stores and atomics in the memory of others.
+// Loads, stores and atomics on other blocks' shared memory.
 __global__ void atomics(int *out)
 {
     __shared__ int counts[8];
@@ -134,7 +134,7 @@ __global__ void histogram(const unsigned *from, int n, unsigned *bins)
         atomicAdd(bins + cluster.block_rank() * each + k, part[k]);
 }
 
-// arrive and wait apart, without convergence, several rounds; threads that end early count as having come.
+// Separate arrive and wait, without convergence, several rounds; threads that exit early count as arrived.
 __global__ void rounds(int *out)
 {
     __shared__ int token;
@@ -161,7 +161,7 @@ __global__ void rounds(int *out)
         out[blockIdx.x] = token;
 }
 
-// Asynchronous stores and reductions complete bytes at a barrier of the block that they go to.
+// Asynchronous stores and reductions complete bytes at a barrier of their destination block.
 __global__ void asynchronous(int *out)
 {
     __shared__ alignas(16) int data[8];
@@ -219,7 +219,7 @@ __global__ void asynchronous(int *out)
     cg::this_cluster().sync();
 }
 
-// Bulk copies: global to shared memory of this block and of several, from block to block, and back to global memory.
+// Bulk copies: global to shared memory of this block and of several blocks, from block to block, and back to global memory.
 __global__ void bulk(const int *from, int *to)
 {
     __shared__ alignas(128) int first[64], second[64], third[64];

@@ -1,4 +1,4 @@
-// Thread block clusters: shared memory of the neighbour, the size by attribute and compiled in.
+// Thread block clusters: the neighbour's shared memory, cluster size by launch attribute and at compile time.
 #include <cooperative_groups.h>
 #include "../common.h"
 

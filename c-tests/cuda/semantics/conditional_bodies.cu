@@ -1,5 +1,5 @@
-// Conditional nodes of every kind: else, switch, loops in loops, a body that was captured, another default, and what
-// is refused.
+// Conditional nodes of every kind: else, switch, nested loops, a captured body, another default value, and
+// refused calls.
 #include "../common.h"
 
 __global__ void countdown(cudaGraphConditionalHandle handle, int *left)
@@ -90,7 +90,7 @@ static void choices(int *sums)
     }
 }
 
-// A loop in a loop; the inner body is captured from a stream.
+// A nested loop; the inner body is captured from a stream.
 static void loops(int *sums)
 {
     cudaGraph_t graph = nullptr, outer = nullptr, inner = nullptr, captured = nullptr;

@@ -1,4 +1,4 @@
-// Graphs whose body runs as often as a kernel says: if and while.
+// Conditional graph nodes whose body runs as often as a kernel decides: if and while.
 #include "../common.h"
 
 __global__ void choose(cudaGraphConditionalHandle handle, int *count, int limit)

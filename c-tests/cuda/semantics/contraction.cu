@@ -1,5 +1,5 @@
-// Products and sums: where PTX without a rounding modifier is fused into one operation that rounds once, and where it is
-// not. The driver's compiler decides that for the text here; for the kernel of this file nvcc has decided.
+// Products and sums (contraction): where PTX without a rounding modifier is fused into one operation with one rounding, and where
+// not. The driver's compiler decides that for the text here; nvcc decided it for the kernel of this file.
 #include "driver.h"
 #include <cstdint>
 #include <string>
@@ -9,7 +9,7 @@ struct Case {
     const char *code;
 };
 
-// From a, b, c, d and the parameter f to r; p is true in odd threads, n is 2.
+// Computes r from a, b, c, d and the parameter f; p is true in odd threads, n is 2.
 static const Case cases[] = {
     {"f32", "mul.f32 t, a, b; add.f32 r, t, c;"},
     {"f32", "mul.f32 t, a, b; add.f32 r, c, t;"},
@@ -89,7 +89,7 @@ static uint64_t some(int bits)
     return v >> (64 - bits);
 }
 
-// Numbers from one to four; the third is minus the product of the first two, more or less, in every second row.
+// Numbers from one to four; in every second row the third is close to minus the product of the first two.
 static void inputs(const std::string &type, uint64_t *to)
 {
     for (int n = 0; n < ROWS * GIVEN; n++) {
@@ -147,7 +147,7 @@ static void run(const char *title, CUmodule module, CUdeviceptr in, CUdeviceptr 
     }
 }
 
-// What nvcc fuses itself, and what it is told not to.
+// Expressions that nvcc fuses itself, and expressions that it must not fuse.
 template <class T> struct Rounded;
 template <> struct Rounded<float> {
     static __device__ float mul(float a, float b) { return __fmul_rn(a, b); }

@@ -55,7 +55,7 @@ int main()
     CK(cudaMemcpy2D(b, sizeof b[0], d, dp, 0, 5, cudaMemcpyDeviceToHost));
     CK(cudaMemcpy2D(b, sizeof b[0], d, dp, 8, 0, cudaMemcpyDeviceToHost));
     printf("untouched %d\n", b[0][0]);
-    // A single row has no next one.
+    // A single row needs no valid pitch.
     show("a row, pitch 0", cudaMemcpy2D(b, 0, d, dp, 16, 1, cudaMemcpyDeviceToHost));
     show("a row, source pitch 0", cudaMemcpy2D(b, sizeof b[0], d, 0, 16, 1, cudaMemcpyDeviceToHost));
     show("a row, pitch below the width", cudaMemcpy2D(b, 8, d, dp, 16, 1, cudaMemcpyDeviceToHost));

@@ -1,4 +1,4 @@
-// Boxes: cudaMemcpy3D between pitched volumes with positions, and 3D sets.
+// Boxes: cudaMemcpy3D between pitched volumes with offsets, and 3D memsets.
 #include "../common.h"
 
 __global__ void number(cudaPitchedPtr v, int w, int h, int d)
@@ -44,7 +44,7 @@ int main()
     CK(cudaMemcpy3D(&p));
     printf("set %d %d %d %d\n", out[0][0][0], out[1][1][0], out[1][1][1], out[2][0][0]);
 
-    // Back from the host, into another place.
+    // Back to the host, at another offset.
     out[0][0][0] = 4711;
     cudaMemcpy3DParms r = {};
     r.srcPtr = p.dstPtr;

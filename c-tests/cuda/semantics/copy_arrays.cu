@@ -1,5 +1,5 @@
-// CUDA arrays as memory: made, described, filled, copied from array to array, read
-// back. (No texture reads them here.)
+// CUDA arrays as memory: created, described, filled, copied from array to array, read
+// back. (No textures here.)
 #include "../common.h"
 
 __global__ void twice(float *v) { v[threadIdx.x] *= 2; }

@@ -1,5 +1,5 @@
-// cudaMemcpy and cudaMemcpyAsync in every direction, the direction found by the
-// pointers, parts of blocks, and nothing at all.
+// cudaMemcpy and cudaMemcpyAsync in every direction, with cudaMemcpyDefault, on
+// parts of allocations, and of no bytes.
 #include "../common.h"
 
 __global__ void increment(int *v) { v[threadIdx.x]++; }
@@ -54,7 +54,7 @@ int main()
     CK(cudaMemcpyAsync(b, e, bytes, cudaMemcpyDefault, s));
     CK(cudaStreamSynchronize(s));
     printf("to pageable memory %d\n", b[63]);
-    // What is copied from pageable memory is staged before the call returns.
+    // A copy from pageable memory is staged before the call returns.
     int value = 5;
     CK(cudaMemcpyAsync(d, &value, sizeof value, cudaMemcpyHostToDevice, s));
     value = 6;

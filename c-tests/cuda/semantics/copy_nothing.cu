@@ -1,5 +1,5 @@
-// Copies and fills of nothing: which of their other arguments are looked at all the same, and
-// what becomes of them in a capture.
+// Copies and memsets of no bytes: which of their other arguments are checked all the same, and
+// their effect on a capture.
 #include <cuda_runtime.h>
 #include "sweep.h"
 
@@ -23,7 +23,7 @@ static void begin()
     cudaStreamCreate(&stream);
 }
 
-// Where a copy goes and comes from: the number of a pair.
+// Destination and source of a copy: the number of a pair.
 static const struct {
     const char *name;
     int to, from;
@@ -135,7 +135,7 @@ static void symbols()
     printf("then: %s\n", named(cudaDeviceSynchronize()).c_str());
 }
 
-// How many nodes a call leaves in a capture.
+// The number of nodes that a call adds to a capture.
 static std::string captured(const std::function<cudaError_t()> &call)
 {
     cudaGraph_t graph = nullptr;
@@ -214,7 +214,7 @@ static void wrong_stream()
     printf("cudaMemset2DAsync in a destroyed stream: %s\n", named(cudaMemset2DAsync(d, 4, 0, 0, 4, stream)).c_str());
 }
 
-// When work has failed.
+// After work has failed.
 __global__ void fault(int *nowhere) { *nowhere = 1; }
 
 static void failed()

@@ -1,4 +1,4 @@
-// Copies between devices, which may be one and the same, and access to peers.
+// Copies between devices, which may be the same device, and peer access.
 #include "../common.h"
 
 __global__ void fill(int *v, int with) { v[threadIdx.x] = with + threadIdx.x; }

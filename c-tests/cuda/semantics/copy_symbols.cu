@@ -1,5 +1,5 @@
-// Copies to and from variables: parts of them, in streams, between variables, and
-// what is no variable or lies outside.
+// Copies to and from variables: parts of them, in streams, between variables; invalid
+// symbols, and ranges beyond a variable.
 #include "../common.h"
 
 __constant__ int factors[8] = {1, 2, 3, 4, 5, 6, 7, 8};

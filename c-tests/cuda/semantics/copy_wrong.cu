@@ -1,5 +1,5 @@
-// Copies and sets with wrong pointers, sizes and directions: each answers its error
-// and touches nothing.
+// Copies and memsets with invalid pointers, sizes and directions: each returns its error
+// and changes nothing.
 #include "../common.h"
 
 __global__ void fill(int *v, int with) { v[threadIdx.x] = with; }
@@ -29,7 +29,7 @@ int main()
     show("async from nowhere", cudaMemcpyAsync(d, nullptr, 16, cudaMemcpyHostToDevice, nullptr));
     cudaGetLastError();
     printf("untouched %d %d\n", h[0], h[8]);
-    // With one address space the pointers decide, whatever the direction says.
+    // With unified addressing the pointers decide, whatever the direction.
     CK(cudaMemcpy(h, d, 16, cudaMemcpyDefault));
     printf("copied %d\n", h[3]);
     CK(cudaFree(d));

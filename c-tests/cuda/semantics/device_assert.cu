@@ -1,5 +1,5 @@
-// A failed assert in a kernel: its message goes to stderr, the error comes with the
-// next wait and stays; asserts that hold do nothing.
+// A failed assert in a kernel: its message goes to stderr, the next wait returns the
+// error, and it stays; asserts that hold do nothing.
 #undef NDEBUG
 #include <cassert>
 #include "../common.h"

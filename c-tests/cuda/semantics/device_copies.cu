@@ -1,4 +1,4 @@
-// Copies and sets of three dimensions by kernels, and those that are refused.
+// Copies and memsets of three dimensions by kernels, and refused ones.
 #include "../common.h"
 
 enum { WIDTH = 5, HEIGHT = 4, DEPTH = 3, PITCH = 16, ROWS = 6 };
@@ -75,7 +75,7 @@ int main()
                 bool in = x < WIDTH && y < HEIGHT && z < DEPTH;
                 wrong += to[(z * ROWS + y) * PITCH + x] != (in ? 7 : 0);
             }
-    // An H100 (driver 580, CUDA 13.0) answers success and sets nothing: 60 bytes are wrong there.
+    // An H100 (driver 580, CUDA 13.0) returns success and sets nothing: 60 bytes are wrong there.
     printf("wrong bytes of the set: %d\n", wrong);
     return finish();
 }

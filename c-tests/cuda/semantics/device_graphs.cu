@@ -1,5 +1,5 @@
-// Graphs that kernels launch: fired off, as the tail of the graph that runs, as a sibling, again and again by themselves;
-// in which order they run, and which graphs cannot be instantiated for it.
+// Graphs that kernels launch: fire and forget, as the tail of the running graph, as a sibling, repeatedly by themselves;
+// their order, and graphs that cannot be instantiated for device launch.
 #include "../common.h"
 
 struct Log {
@@ -26,7 +26,7 @@ __global__ void leaf(Log *log, int value)
     note(log, value);
 }
 
-// Long enough that what does not wait for it would come before it.
+// Long enough that work which does not wait for it would come first.
 __global__ void slow_leaf(Log *log, int value)
 {
     for (int k = 0; k < 1000; k++)
@@ -42,7 +42,7 @@ __global__ void launches(Log *log, int value, cudaGraphExec_t first, cudaStream_
         say("second", cudaGraphLaunch(second, how2));
 }
 
-// Launches the graph that it is part of, as its tail, until it has run so often.
+// Launches its own graph as a tail launch, until it has run this often.
 __global__ void again(Log *log, int most, cudaGraphExec_t *self)
 {
     *self = cudaGetCurrentGraphExec();
@@ -74,7 +74,7 @@ __global__ void doubled(int *to, const int *from)
 
 static cudaStream_t stream;
 
-// An instance of what is captured; for launches by kernels it is uploaded.
+// Instantiates the captured graph; uploads it for launches by kernels.
 template <class F> static cudaGraphExec_t instance(F work, unsigned long long flags)
 {
     cudaGraph_t graph;
@@ -91,7 +91,7 @@ template <class F> static cudaGraphExec_t instance(F work, unsigned long long fl
 
 static const unsigned long long DEVICE = cudaGraphInstantiateFlagDeviceLaunch;
 
-// `ends` prints the first two and the last one only: what is between has no order.
+// `ends` prints only the first two and the last: the others have no order.
 static void run(const char *what, cudaGraphExec_t exec, Log *log, bool ends = false)
 {
     memset(log, 0, sizeof *log);
@@ -132,7 +132,7 @@ int main()
     cudaGraphExec_t two = instance([&] { leaf<<<1, 1, 0, stream>>>(log, 2); }, DEVICE);
     cudaGraphExec_t slow = instance([&] { slow_leaf<<<1, 1, 0, stream>>>(log, 3); }, DEVICE);
 
-    // A graph of the host launches graphs of the device; what comes next in the stream waits for them.
+    // A graph of the host launches graphs of the device; the next work in the stream waits for them.
     cudaGraphExec_t host = instance([&] { launches<<<1, 1, 0, stream>>>(log, 0, slow, fire, nullptr, 0); }, 0);
     run("fired off", host, log);
     host = instance([&] { launches<<<1, 1, 0, stream>>>(log, 0, slow, fire, one, tail); }, 0);
@@ -147,17 +147,17 @@ int main()
         0);
     run("tail behind the other nodes", host, log);
 
-    // Tails of a tail come before the next tail.
+    // Tail launches of a tail launch come before the next tail launch.
     cudaGraphExec_t nested = instance([&] { launches<<<1, 1, 0, stream>>>(log, 10, one, tail, slow, tail); }, DEVICE);
     host = instance([&] { launches<<<1, 1, 0, stream>>>(log, 0, nested, tail, two, tail); }, 0);
     run("tails of a tail", host, log);
 
-    // What a graph that was fired off launches is part of it.
+    // Launches of a fire-and-forget graph belong to that graph.
     cudaGraphExec_t child = instance([&] { launches<<<1, 1, 0, stream>>>(log, 20, slow, fire, two, tail); }, DEVICE);
     host = instance([&] { launches<<<1, 1, 0, stream>>>(log, 0, child, fire, one, tail); }, 0);
     run("tail of what was fired off", host, log);
 
-    // A sibling is part of what the graph that launched it is part of.
+    // A sibling launch belongs to the parent of the graph that launched it.
     cudaGraphExec_t brother = instance([&] { launches<<<1, 1, 0, stream>>>(log, 30, slow, sibling, one, tail); }, DEVICE);
     host = instance([&] { launches<<<1, 1, 0, stream>>>(log, 0, brother, fire, two, tail); }, 0);
     run("sibling", host, log, true);
@@ -173,7 +173,7 @@ int main()
     cudaGraphExec_t errors = instance([&] { wrong<<<1, 1, 0, stream>>>(log); }, DEVICE);
     run("wrong", errors, log);
 
-    // Copies, sets and graphs within a graph of the device.
+    // Copies, memsets and child graphs in a device graph.
     cudaGraph_t graph, inner;
     cudaGraphNode_t node;
     NEED(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
@@ -190,7 +190,7 @@ int main()
     run("copies and sets", host, log);
     printf("%#x %#x\n", numbers[16], numbers[19]);
 
-    // What cannot be launched by kernels.
+    // Graphs that kernels cannot launch.
     cudaGraph_t wrong_graph;
     NEED(cudaGraphCreate(&wrong_graph, 0));
     refused("an empty graph", wrong_graph);

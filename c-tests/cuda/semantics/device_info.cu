@@ -1,5 +1,5 @@
-// What a device says of itself, as far as it holds for every device, and what wrong
-// device numbers answer.
+// Properties that hold for every device, and errors for invalid device
+// numbers.
 #include "../common.h"
 
 __global__ void nothing() {}

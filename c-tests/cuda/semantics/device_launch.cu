@@ -1,4 +1,4 @@
-// Kernels that launch kernels: what a child sees of its parent, in which order launches of one block run, streams of
+// Kernels that launch kernels: the parent's writes that a child sees, the order of one block's launches, streams of
 // a block, tail and fire-and-forget launches, and when the parent's grid is complete.
 #include "../common.h"
 
@@ -26,7 +26,7 @@ __global__ void add(int *sum, int value)
     atomicAdd(sum, value + threadIdx.x);
 }
 
-// The child reads what every thread of its parent's block wrote before the barrier.
+// The child reads the writes of all threads of its parent's block before the barrier.
 __global__ void read_all(const int *from, int n, int *sum)
 {
     int mine = 0;
@@ -43,14 +43,14 @@ __global__ void visible(int *scratch, int *sum)
         read_all<<<1, 32>>>(scratch + blockIdx.x * blockDim.x, blockDim.x, sum);
 }
 
-// Launches of a block into its NULL stream run one after the other.
+// A block's launches into its NULL stream run one after the other.
 __global__ void in_order(Log *log)
 {
     for (int k = 0; k < 10; k++)
         leaf<<<3, 64>>>(log, k);
 }
 
-// A child's children are complete before the next launch of the same stream begins.
+// A child's own children complete before the next launch of the same stream begins.
 __global__ void nested(Log *log, int depth)
 {
     if (depth > 0)
@@ -65,7 +65,7 @@ __global__ void depths(Log *log)
     leaf<<<1, 1>>>(log, 2);
 }
 
-// Tail launches run when the grid and all that it launched are complete, in order.
+// Tail launches run in order, after the grid and all its launches are complete.
 __global__ void tails(Log *log)
 {
     if (threadIdx.x == 0) {
@@ -77,7 +77,7 @@ __global__ void tails(Log *log)
     }
 }
 
-// A tail launch of a tail launch comes before what follows in the host's stream, and before the next tail launch.
+// A tail launch of a tail launch runs before later work of the host's stream, and before the next tail launch.
 __global__ void tail_of_tail(Log *log, int n)
 {
     note(log, n);
@@ -88,7 +88,7 @@ __global__ void tail_of_tail(Log *log, int n)
     }
 }
 
-// Streams of the block: each in order by itself; an event orders one behind the other.
+// Streams of the block: each is in order by itself; an event orders work of two streams.
 __global__ void streams(Log *first, Log *second)
 {
     cudaStream_t a, b;
@@ -150,7 +150,7 @@ __global__ void launch_shapes(float *out)
     shapes<<<dim3(2, 3, 2), dim3(4, 2, 3), 24 * sizeof(float)>>>(wide, 3, -20, 1000, out);
 }
 
-// Copies of the device's own.
+// Device-side copies.
 __global__ void copies(int *to, const int *from, int n)
 {
     cudaMemcpyAsync(to, from, n * sizeof(int), cudaMemcpyDeviceToDevice, 0);
@@ -198,7 +198,7 @@ int main()
     tails<<<1, 32>>>(log);
     LAUNCHED("tails");
     CK(cudaDeviceSynchronize());
-    // What is not a tail may run in any order.
+    // Launches that are no tail launches may run in any order.
     printf("tails: %d %d of %d\n", log->value[3], log->value[4], log->count);
     memset(log, 0, sizeof *log);
     tail_of_tail<<<1, 1>>>(log, 0);

@@ -1,4 +1,4 @@
-// Launches by the device that fail, and what the device's runtime answers.
+// Failing device-side launches, and the results of the device runtime.
 #include "../common.h"
 
 __global__ void child(int *p)
@@ -140,7 +140,7 @@ __global__ void threads(int *p)
         say("thread 1", cudaGetLastError());
 }
 
-// One launch more than the buffer of pending ones has.
+// One launch more than the limit of pending launches.
 __global__ void pending(int *p, int *first, int *errors)
 {
     int failed = 0;

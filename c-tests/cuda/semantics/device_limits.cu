@@ -1,7 +1,7 @@
-// Limits of a device: read, set and read again; those that do not exist.
+// Limits of a device: read, set and read again; invalid limits.
 #include "../common.h"
 
-// Needs a stack deeper than the usual one.
+// Needs a stack deeper than the default.
 __device__ __noinline__ int deep(int n)
 {
     volatile int frame[64];

@@ -1,4 +1,4 @@
-// Kernel nodes of graphs that kernels change while the graph runs: parameters, blocks, whether they run at all.
+// Kernel nodes of graphs that kernels change while the graph runs: parameters, grid size, enabled or not.
 #include "../common.h"
 
 __global__ void add(int *sum, int value)
@@ -13,7 +13,7 @@ __device__ void say(const char *what, cudaError_t error)
         printf("%s: %s\n", what, cudaGetErrorName(error));
 }
 
-// How `add` is to run next: 0 not at all, 1 with a value of its own, 2 with more blocks, 3 all of it at once.
+// How `add` runs next: 0 not at all, 1 with another value, 2 with more blocks, 3 both at once.
 __global__ void decide(int how, cudaGraphDeviceNode_t node)
 {
     switch (how) {
@@ -90,7 +90,7 @@ int main()
         printf("%d: %d\n", how, *sum);
     }
 
-    // What such nodes and their graphs do not allow.
+    // Restrictions on such nodes and their graphs.
     attribute.deviceUpdatableKernelNode.deviceUpdatable = 0;
     printf("taken back: %s\n",
            cudaGraphKernelNodeSetAttribute(second, cudaLaunchAttributeDeviceUpdatableKernelNode, &attribute) ? "refused"

@@ -1,5 +1,5 @@
-// cudaDeviceReset ends the primary context with all that was in it; what follows
-// begins anew, variables with their first values.
+// cudaDeviceReset destroys the primary context with its resources; later calls
+// start anew, and variables have their initial values.
 #include "../common.h"
 
 __device__ int counter = 5;

@@ -1,4 +1,4 @@
-// The current device belongs to a thread, the memory to the device; flags of the
+// Each thread has its own current device, memory belongs to the device; flags of the
 // primary context.
 #include <thread>
 #include "../common.h"

@@ -1,4 +1,4 @@
-// What the programs of the driver interface share: checked calls and a device.
+// Shared by the programs of the driver API: checked calls and a device.
 #pragma once
 #include <cstdio>
 #include <cstdlib>
@@ -35,7 +35,7 @@ static inline int finish()
             return finish();                                                                                           \
     } while (0)
 
-// An error that is wanted.
+// An expected error.
 static inline void show(const char *what, CUresult r)
 {
     printf("%s: %s\n", what, name_of(r));
@@ -49,7 +49,7 @@ static inline void expect(bool right, const char *what)
         cuda_errors++;
 }
 
-// cuCtxCreate has other arguments since CUDA 13.
+// cuCtxCreate has different parameters since CUDA 13.
 static inline CUresult create_context(CUcontext *context, unsigned flags, CUdevice device)
 {
 #if CUDA_VERSION >= 13000

@@ -1,5 +1,5 @@
-// Arguments of kernels from PTX by the driver interface: as pointers and as one packed
-// buffer, structures and bytes among them, shared memory fixed and dynamic, functions
+// Kernel arguments through the driver API, for kernels from PTX: as pointers and as one packed
+// buffer, with structures and bytes, static and dynamic shared memory, functions
 // of several modules, and a kernel without arguments.
 #include <cstddef>
 #include "driver.h"
@@ -88,7 +88,7 @@ int main()
     unsigned char factor = 3;
     void *args[] = {&d_out, &d_in, &n, &add, &factor};
     CK(cuLaunchKernel(prefix, 1, 1, 1, n, 1, 1, n * 4, nullptr, args, nullptr));
-    // What the arguments were at the call is what counts.
+    // The values at the time of the call are used.
     add.value = 5;
     factor = 9;
     CK(cuMemcpyDtoH(out, d_out, sizeof out));

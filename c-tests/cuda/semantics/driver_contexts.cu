@@ -1,5 +1,5 @@
-// Contexts: the primary one and others, the stack of a thread, what belongs to which,
-// and a runtime that uses the one that is current.
+// Contexts: the primary one and others, each thread's stack, which resource belongs to which context,
+// and a runtime that uses the current context.
 #include <thread>
 #include "driver.h"
 

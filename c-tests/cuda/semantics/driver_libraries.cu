@@ -1,5 +1,5 @@
-// Libraries of the driver (12.0): loaded without a context, kernels and variables by
-// name, the function of a kernel in a context, attributes for a device.
+// The driver's libraries (12.0): loaded without a context, kernels and variables by
+// name, a kernel's function in a context, attributes for a device.
 #include "driver.h"
 
 static const char ptx[] = R"(

@@ -1,5 +1,5 @@
-// PTX linked at run time: two texts that need each other, what is missing, and the
-// image that comes out, loaded twice.
+// PTX linked at run time: two texts that need each other, undefined symbols, and the
+// resulting image, loaded twice.
 #include "driver.h"
 
 static const char caller[] = R"(

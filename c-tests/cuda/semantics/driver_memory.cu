@@ -1,4 +1,4 @@
-// Memory by the driver interface: ranges, attributes of pointers, sets of every width,
+// Memory through the driver API: ranges, pointer attributes, memsets of every width,
 // copies of rectangles and boxes described by structures.
 #include "driver.h"
 

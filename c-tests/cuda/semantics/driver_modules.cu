@@ -1,5 +1,5 @@
 // Modules from PTX text: options of the compiler, its log, functions, variables and
-// attributes; text and names that are wrong; what a second load shares.
+// attributes; invalid texts and names; what two loads of one text share.
 #include "driver.h"
 
 static const char good[] = R"(
@@ -100,7 +100,7 @@ int main()
     void *extra[] = {CU_LAUNCH_PARAM_END};
     show("arguments in both ways", cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, nullptr, args, extra));
 
-    // The driver has put the lengths written in the place of the sizes.
+    // The driver has replaced the sizes by the lengths that it wrote.
     values[1] = (void *)sizeof errors;
     values[3] = (void *)sizeof log;
     show("broken text", cuModuleLoadDataEx(&none, ".version 6.0\n.target sm_50\nbroken", 5, options, values));

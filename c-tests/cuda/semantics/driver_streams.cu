@@ -1,4 +1,4 @@
-// Streams, events and host functions by the driver interface, launches with the
+// Streams, events and host functions through the driver API, launches with the
 // extended configuration and with a packed buffer.
 #include <cstddef>
 #include "driver.h"
@@ -85,7 +85,7 @@ int main()
         double d;
         unsigned char e;
     } buffer = {out, 2, 7, 0.25f, 10000, 9};
-    // As large as the parameters are, which end without padding.
+    // The exact size of the parameters, which have no padding at the end.
     size_t size = offsetof(decltype(buffer), e) + 1, padded = sizeof buffer;
     void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &buffer, CU_LAUNCH_PARAM_BUFFER_SIZE, &size, CU_LAUNCH_PARAM_END};
     CK(cuLaunchKernel(mix, 1, 1, 1, 1, 1, 1, 0, t, nullptr, extra));

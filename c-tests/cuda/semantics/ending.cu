@@ -1,6 +1,6 @@
-// CUDA while the process ends: in handlers and destructors of all kinds, whether made or
+// CUDA while the process ends: in handlers and destructors of all kinds, created or
 // registered before the first call of CUDA or after it, by threads that they start, and
-// after a reset or a fault. Each way to end is a process of its own.
+// after a reset or a fault. Each way to end runs in a process of its own.
 #include <condition_variable>
 #include <dlfcn.h>
 #include <mutex>
@@ -10,7 +10,7 @@
 
 static bool by_threads;
 
-// A thread that is there from the start on and makes the calls at each place.
+// A thread that runs from the start and makes the calls at each place.
 class Waiting {
     std::mutex mutex;
     std::condition_variable changed;
@@ -42,8 +42,8 @@ public:
 
 static Waiting *waiting;
 
-// NVIDIA's static runtime, which is part of the program, is gone when the program's last objects go:
-// calls crash there. With the shared one these places are as those before.
+// NVIDIA's static runtime is part of the program and already gone when the program's last objects are destroyed:
+// calls crash there. With the shared runtime these places give the same as the earlier ones.
 static bool runtime_is_inside()
 {
     Dl_info runtime, program;
@@ -96,7 +96,7 @@ static void thread_object(const char *name)
 
 __global__ void fault(int *nowhere) { *nowhere = 1; }
 
-// Registers everything that comes before the first call.
+// Registers all handlers that come before the first call.
 static void prepare()
 {
     atexit(before);
@@ -105,7 +105,7 @@ static void prepare()
     thread_object("before");
 }
 
-// And what comes after it.
+// And those that come after it.
 static void prepare_more()
 {
     atexit(after);
@@ -131,7 +131,7 @@ static int run()
     }
     prepare();
     if (is("driver first")) {
-        // What counts is when the driver was initialised, by whom ever.
+        // The driver's initialisation decides, whoever caused it.
         void *driver = dlopen("libcuda.so.1", RTLD_NOW);
         auto init = driver ? (CUresult(*)(unsigned))dlsym(driver, "cuInit") : nullptr;
         if (!init || init(0))
@@ -153,7 +153,7 @@ static int run()
     if (is("exit by a thread"))
         std::thread([] { exit(0); }).join();
     if (is("thread ends")) {
-        // Its thread-local objects and keys go while the process lives.
+        // Its thread-local objects and keys are destroyed while the process lives.
         std::thread([] {
             static pthread_key_t key;
             pthread_key_create(&key, key_gone);

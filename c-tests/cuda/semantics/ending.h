@@ -1,22 +1,22 @@
-// What the programs about the end of a process share: all sorts of calls, made at one
-// place and printed as one line, calls with the same answer together.
+// Shared by the programs about the end of a process: all sorts of calls, made at one
+// place and printed as one line, with calls of the same result grouped.
 #pragma once
 #include <string>
 #include <utility>
 #include <vector>
 #include "again.h"
 
-// The answers at the place before. Not inside of the class: that would keep a library from being unloaded.
-// Never destroyed: it is used to the end.
+// The results at the previous place. Not inside the class: that would keep a library from being unloaded.
+// Never destroyed, as it is used until the end.
 static std::string &answers_before = *new std::string;
 
-// The answers at one place: the one given most often stands first, for all others.
+// The results at one place: the most frequent one is first and stands for all calls that are not named.
 class Answers {
     std::vector<std::pair<std::string, std::string>> all;
 
 public:
     void add(const char *call, const std::string &answer) { all.emplace_back(call, answer); }
-    // A place whose name begins with = is printed only where its answers are not those of the one before.
+    // A place whose name begins with = is printed only if its results differ from those of the previous place.
     void print(const char *place) const
     {
         std::vector<std::pair<std::string, std::vector<std::string>>> groups;
@@ -50,18 +50,18 @@ public:
     }
 };
 
-// The way to end that this process goes; null while its places are silent.
+// The way to end that this process takes; null while its places print nothing.
 static const char *way;
 
-// Makes the calls at a place: each program's own. A place whose name begins with = is printed as Answers says.
+// Makes the calls at a place; each program defines its own. A place whose name begins with = is printed as Answers says.
 static void at(const char *place);
 
 static inline bool is(const char *name) { return strcmp(way, name) == 0; }
 
-// What a place is called in what is printed.
+// The printed name of a place.
 static inline std::string named_place(const char *place) { return (*place == '=' ? "=" : "") + std::string(way) + ", " + place; }
 
-// An object whose destructor is a place: each file's own.
+// An object whose destructor is a place; each file defines its own.
 namespace {
 struct Object {
     const char *name;
@@ -69,7 +69,7 @@ struct Object {
 };
 } // namespace
 
-// The program: `run` goes one way, in a process of its own for each.
+// The program: `run` takes one way to end, in a process of its own.
 static inline int all_ways(int argc, char **argv, const std::vector<const char *> &ways, int (*run)())
 {
     if (argc > 1) {

@@ -1,4 +1,4 @@
-// All sorts of calls of the runtime, made at one place, and a few of the driver.
+// All sorts of runtime calls, made at one place, and a few of the driver's.
 #pragma once
 #include <cuda.h>
 #include <cuda_runtime.h>
@@ -10,7 +10,7 @@ __managed__ int shared_value = 5;
 
 static void nothing(void *) {}
 
-// What was made in main and is used again at each place.
+// Objects from main that each place uses again.
 static struct {
     int *device, *managed, *pinned;
     cudaStream_t stream;
@@ -20,12 +20,12 @@ static struct {
 
 static std::string named(cudaError_t e)
 {
-    // The name is asked for, too: that must always work.
+    // It also asks for the error's name: that must always work.
     const char *name = cudaGetErrorName(e);
     return e == cudaSuccess ? "ok" : name;
 }
 
-// Everything that main makes; the first calls of the process, if nothing was called before.
+// Creates all of main's objects; the first calls of the process, if none came before.
 static bool make()
 {
     cudaGraph_t graph = nullptr;
@@ -51,7 +51,7 @@ static bool make()
 
 #define CALL(name, call) answers.add(name, named(call))
 
-// All calls of the runtime. `use` for those that wait for work or need what main made.
+// All calls of the runtime. `use` includes calls that wait for work or need main's objects.
 static void runtime_calls(const char *place)
 {
     Answers answers;
@@ -96,7 +96,7 @@ static void runtime_calls(const char *place)
     cudaStream_t stream = nullptr;
     cudaError_t error = cudaStreamCreate(&stream);
     answers.add("stream", named(error));
-    // What a failed call leaves there is nobody's.
+    // The output of a failed call is undefined.
     stream = error ? nullptr : stream;
     CALL("hostfunc", cudaLaunchHostFunc(stream, nothing, nullptr));
     CALL("streamsync", cudaStreamSynchronize(stream));
@@ -114,7 +114,7 @@ static void runtime_calls(const char *place)
     CALL("graphdestroy", cudaGraphDestroy(graph));
     value = 0;
     CALL("driverversion", cudaDriverGetVersion(&value));
-    // Not by std::to_string: what that has inside keeps a library from being unloaded.
+    // Not by std::to_string: it would keep a library from being unloaded.
     answers.add("itsvalue", value >= 11000 ? "ok" : value == 0 ? "0" : "too old");
     CALL("runtimeversion", cudaRuntimeGetVersion(&value));
     if (made.device) {
@@ -123,7 +123,7 @@ static void runtime_calls(const char *place)
         CALL("oldrecord", cudaEventRecord(made.event, made.stream));
         CALL("oldsync", cudaStreamSynchronize(made.stream));
         CALL("oldpointer", cudaPointerGetAttributes(&pointer, made.pinned));
-        // Memory that the host may touch can still be touched.
+        // Memory that the host can access stays accessible.
         answers.add("touch", *made.managed == 7 && *made.pinned == 8 ? "ok" : "other values");
     }
     CALL("last", cudaGetLastError());

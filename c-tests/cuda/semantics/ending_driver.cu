@@ -1,4 +1,4 @@
-// The driver interface while the process ends. Each way is a process of its own.
+// The driver API while the process ends. Each way to end runs in a process of its own.
 #include <cuda.h>
 #include "ending.h"
 #include <thread>
@@ -8,7 +8,7 @@ static CUdeviceptr kept;
 
 static std::string named(CUresult r)
 {
-    // By number: names are not to be had at the end.
+    // By number: names are not available at the end.
     return r == CUDA_SUCCESS ? "ok" : "error " + std::to_string(r);
 }
 

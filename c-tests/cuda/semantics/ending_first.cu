@@ -1,4 +1,4 @@
-// Which call begins CUDA, so that it ends before a handler that was registered before: each is the
+// Which call initialises CUDA, so that CUDA ends before a handler that was registered earlier: each is the
 // first and only call of a process of its own.
 #include "ending_calls.h"
 
@@ -18,7 +18,7 @@ static void at(const char *place)
 static void before() { at("handler before"); }
 static Object object{"global"};
 
-// One call by its number; what it is called, and null behind the last.
+// Makes the call with this number and returns its name; null after the last one.
 static const char *first(int number, bool call)
 {
     static int n, m;

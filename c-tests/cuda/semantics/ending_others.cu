@@ -1,8 +1,8 @@
-// The calls that ending_calls.h does not make, at the end of a process: by subject, each a process of its own.
+// The calls that ending_calls.h lacks, at the end of a process: by subject, each in a process of its own.
 #include "ending_calls.h"
 
 extern "C" cudaError_t __cudaPopCallConfiguration(dim3 *, dim3 *, size_t *, void *);
-// Of a header of its own, which not every toolkit has.
+// From a header of its own, which some toolkits lack.
 extern "C" cudaError_t cudaProfilerStart();
 extern "C" cudaError_t cudaProfilerStop();
 

@@ -1,7 +1,7 @@
 // A program without CUDA that loads a library with kernels: CUDA at the end of the process, when all
-// of it came with dlopen. Handlers before it was loaded, after that, and after its first call; and
-// what its own destructors get, when it is closed and when the process ends.
-// What is expected is what CUDA 13.5's runtime does. That of 13.0 answers otherwise, and crashes behind "closed" (on an H100).
+// of it came by dlopen. Handlers registered before the library was loaded, after it, and after its first
+// call; and the results in the library's own destructors, when it is closed and when the process ends.
+// The expected output is that of CUDA 13.5's runtime. 13.0's gives other results, and crashes after "closed" (on an H100).
 #include <dlfcn.h>
 #include <libgen.h>
 #include "ending.h"
@@ -16,7 +16,7 @@ static void at(const char *place)
 
 static void (*quiet)();
 
-// NVIDIA's runtime, which came with the library, is gone by now: calls crash. So all are silent from here on.
+// NVIDIA's runtime, which came with the library, is unloaded by now: calls crash. So the rest prints nothing.
 static void before_load()
 {
     calls = nullptr;
@@ -36,7 +36,7 @@ static void *load(const char *folder)
     return library;
 }
 
-// The folder of this program, where the library lies, too.
+// The folder of this program, which also holds the library.
 static const char *folder()
 {
     static char self[4096];
@@ -66,7 +66,7 @@ static int run()
         start = (bool (*)(const char *))dlsym(library, "start");
         if (!start("second"))
             return 1;
-        // The second one's own handlers go before the runtime; nothing of the program does.
+        // The second library's own handlers run before the runtime's; none of the program's do.
         quiet = (void (*)())dlsym(library, "quiet");
     }
     return 0;

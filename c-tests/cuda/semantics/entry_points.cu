@@ -1,5 +1,5 @@
-// Functions of the driver asked for by name through the runtime, at several versions
-// and in both forms of the default stream; names that do not exist. (No name at all is
+// Driver functions that the program asks for by name through the runtime, at several versions
+// and for both default streams; names that do not exist. (A null name is
 // no error but a crash.)
 #include <cuda.h>
 #include "../common.h"
@@ -11,7 +11,7 @@ static cudaError_t ask(const char *name, void **function, unsigned version, unsi
 #if CUDART_VERSION >= 12050
     cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSuccess;
     cudaError_t e = cudaGetDriverEntryPointByVersion(name, function, version, flags, &found);
-    // The older form had no such result and answered by its error.
+    // The older function had no such result and reported it by its status.
     return e == cudaSuccess && found != cudaDriverEntryPointSuccess ? cudaErrorSymbolNotFound : e;
 #elif CUDART_VERSION >= 12000
     cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSuccess;
@@ -48,7 +48,7 @@ int main()
         device_count(&b);
     expect(a == b, "the same count");
 
-    // A pointer of the runtime is one of the driver.
+    // A pointer of the runtime is valid for the driver.
     int *d = nullptr, h = 0;
     CK(cudaMalloc(&d, sizeof h));
     auto memset32 = (CUresult(*)(CUdeviceptr, unsigned, size_t))nullptr;

@@ -1,4 +1,4 @@
-// Names and texts of errors, by the runtime and for codes that are none.
+// Names and texts of errors, through the runtime, and for invalid codes.
 #include "../common.h"
 
 __global__ void nothing() {}

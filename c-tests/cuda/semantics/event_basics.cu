@@ -1,4 +1,4 @@
-// Events: made, recorded, queried, timed; what has no time, what was never recorded.
+// Events: created, recorded, queried, timed; without timing, and never recorded.
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -27,7 +27,7 @@ int main()
     CK(cudaEventCreateWithFlags(&blocking, cudaEventBlockingSync));
     CK(cudaEventCreate(&fresh));
 
-    // A kernel's first launch loads it, which may wait for what is running.
+    // A kernel's first launch loads it, which may wait for running work.
     work<<<1, 1>>>(d);
     CK(cudaDeviceSynchronize());
     show("query before a record", cudaEventQuery(fresh));
@@ -46,7 +46,7 @@ int main()
     show("time while held back", cudaEventElapsedTime(&ms, start, end));
     cudaGetLastError();
     printf("untouched %g\n", ms);
-    // Longer than other processes hold the GPU back, so that the start is not recorded when the wait ends.
+    // Longer than other processes delay the GPU, so that the start is not yet recorded when the wait ends.
     std::this_thread::sleep_for(std::chrono::milliseconds(60));
     gate = true;
     CK(cudaEventSynchronize(end));

@@ -1,5 +1,5 @@
 // Streams that wait for events of other streams: a chain, a diamond, an event that is
-// recorded again after the wait was asked for, one never recorded.
+// recorded again after the wait, and one that was never recorded.
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -22,7 +22,7 @@ int main()
     cudaEvent_t e[n] = {}, never = nullptr;
     int *list = nullptr, h[16] = {};
     NEED(cudaMalloc(&list, sizeof h));
-    // A kernel's first launch loads it, which may wait for what is running.
+    // A kernel's first launch loads it, which may wait for running work.
     append<<<1, 1>>>(list, 0);
     store<<<1, 1>>>(list, 0);
     CK(cudaMemset(list, 0, sizeof h));
@@ -43,7 +43,7 @@ int main()
     }
     show("the last of the chain", cudaStreamQuery(s[n - 1]));
     cudaGetLastError();
-    // Recorded anew, but who waits, waits for what was recorded when it asked.
+    // Recorded again: an earlier wait still waits for the earlier record.
     CK(cudaEventRecord(e[0], s[0]));
     gate = true;
     CK(cudaStreamSynchronize(s[n - 1]));
@@ -52,7 +52,7 @@ int main()
         printf("%d ", h[i]);
     printf("\n");
 
-    // A diamond: two streams wait for one, one waits for the two.
+    // A diamond: two streams wait for one, and one waits for the two.
     CK(cudaMemset(list, 0, sizeof h));
     CK(cudaDeviceSynchronize());
     append<<<1, 1, 0, s[0]>>>(list, 1);
@@ -73,7 +73,7 @@ int main()
     show("wait for nothing", cudaStreamWaitEvent(s[0], nullptr, 0));
     show("wait with no such flags", cudaStreamWaitEvent(s[0], e[0], 0x80));
     cudaGetLastError();
-    // An event may go while something waits for it; its stream too.
+    // An event may be destroyed while something waits for it; its stream, too.
     append<<<1, 1, 0, s[0]>>>(list, 5);
     CK(cudaEventRecord(e[0], s[0]));
     CK(cudaStreamWaitEvent(s[1], e[0], 0));

@@ -1,5 +1,5 @@
-// A process that ends in a function that a stream calls, while other threads launch
-// and one waits: what was printed before is there, and the status is the one given.
+// A process that exits in a host function of a stream, while other threads launch
+// and one waits: earlier output appears, and the exit status is the given one.
 #include <thread>
 #include <unistd.h>
 #include <vector>
@@ -39,7 +39,7 @@ int main()
     CK(cudaMemcpyAsync(result, d, sizeof(int), cudaMemcpyDeviceToHost, nullptr));
     CK(cudaLaunchHostFunc(nullptr, end, nullptr));
     cudaDeviceSynchronize();
-    // Nobody comes here.
+    // Never reached.
     sleep(5);
     printf("still here\n");
     return 1;

@@ -1,8 +1,8 @@
-// Kernels that fail: each way answers its error, from then on every call answers it, and no other process
-// hears of it. Which thread it was, where in this file, and what it touched is said on stderr, not here.
+// Kernels that fail: each way has its error, which every later call of the process returns; other processes
+// are not affected. The thread, the place in this file and the address go to stderr, which is not checked here.
 //
 //   fault_codes         runs itself for each way
-//   fault_codes WAY     one of them
+//   fault_codes WAY     runs one of them
 #include <cstdlib>
 #include <cstring>
 #include <sys/wait.h>
@@ -64,7 +64,7 @@ int main(int argc, char **argv)
     int *p = nullptr;
     NEED(cudaMalloc(&p, 4096));
     CK(cudaMemset(p, 0, 4096));
-    const long long far = 1ll << 36; // beyond all there is
+    const long long far = 1ll << 36; // beyond all memory
     if (!strcmp(way, "gather")) gather<<<1, 64>>>(p, far);
     else if (!strcmp(way, "gather_wide")) gather<<<2, 64>>>((double2 *)p, far);
     else if (!strcmp(way, "scatter")) scatter<<<1, 64>>>(p, far);

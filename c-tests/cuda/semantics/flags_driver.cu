@@ -1,5 +1,5 @@
-// Every value of the flags and enumerations that functions of the driver take: which are
-// accepted, and what is read back.
+// Every value of the flags and enumerations that driver functions take: the accepted
+// ones, and the values read back.
 #include <dlfcn.h>
 #include <cuda.h>
 #include "sweep.h"
@@ -12,7 +12,7 @@ static std::string named(CUresult r)
     return cuGetErrorName(r, &name) == CUDA_SUCCESS && name ? name + strlen("CUDA_ERROR_") : "no name";
 }
 
-// The forms of old, which the header of today calls by other names.
+// The old forms of functions, which today's header renames.
 template <class F> static F old(const char *name)
 {
     return (F)dlsym(RTLD_DEFAULT, name);
@@ -127,7 +127,7 @@ static void contexts()
     sweep("cuFlushGPUDirectRDMAWrites target", {-1, 1, 2, 3, 100}, [](Value v) {
         return named(cuFlushGPUDirectRDMAWrites((CUflushGPUDirectRDMAWritesTarget)v, CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER));
     });
-    // Not 6 and 7, the L2 that persists and shared memory: matters of the device.
+    // Not 6 and 7, persisting L2 and shared memory: they depend on the device.
     for (int limit : {-1, 0, 1, 2, 3, 4, 5, 8, 9, 10})
         sweep("cuCtxSetLimit " + std::to_string(limit) + ", read", sizes, [=](Value v) {
             size_t before = 0, value = 0;
@@ -199,7 +199,7 @@ static void memory()
     } kinds[] = {{"device memory", d}, {"managed", managed}, {"host", (CUdeviceptr)p}, {"pool", pooled}, {"own", (CUdeviceptr)&variable}, {"null", 0}};
     for (const auto &kind : kinds)
         sweep(std::string("cuPointerGetAttribute of ") + kind.name, numbers(-1, 24), [&](Value v) {
-            // Tokens for the drivers of other devices, which only a GPU has; and what came after the recorded driver.
+            // Tokens for the drivers of other devices, which only a GPU has; and attributes newer than the recorded driver.
             if (v == 5 || v == 22)
                 return std::string("not asked");
             char value[256] = {};
@@ -282,7 +282,7 @@ static void streams()
         cuStreamSynchronize(stream);
         return first;
     });
-    // All of these conditions hold of 0, but the inverted one, which is not waited for.
+    // Each of these conditions holds for 0; the inverted one does not, and nothing waits for it.
     sweep("cuStreamWaitValue32", {0, 1, 4, 5, 6, 7, 8, 9, 16, 32, (Value)1 << 29, (Value)1 << 31}, [=](Value v) {
         std::string first = named(cuStreamWaitValue32(stream, d, 0, (unsigned)v));
         return first + "/" + named(cuStreamSynchronize(stream));

@@ -1,5 +1,5 @@
-// Every value of the flags and enumerations that functions of the runtime take: which are
-// accepted, and what is read back. Left out is what depends on the device (L2 that persists, memory shared
+// Every value of the flags and enumerations that runtime functions take: the accepted
+// ones, and the values read back. Those that depend on the device are left out (persisting L2, memory shared
 // with other processes, clusters, managed pools, device launches, sparse arrays).
 #include <cuda_runtime.h>
 #include "sweep.h"

@@ -1,4 +1,4 @@
-// The parts of flags_runtime.cu about memory: of the host, managed, in pools, arrays; copies and advice.
+// The parts of flags_runtime.cu about memory: host memory, managed memory, pools, arrays; copies and advice.
 #pragma once
 
 static void host()
@@ -89,7 +89,7 @@ static void host()
     sweep("cudaMemcpyFromSymbol kind", numbers(-1, 6), [&](Value v) { return named(cudaMemcpyFromSymbol(h, symbol, 16, 0, (cudaMemcpyKind)v)); });
 }
 
-// Only what are flags: NVIDIA's driver crashes for some that are none.
+// Only defined flags: NVIDIA's driver crashes for some others.
 static void attach()
 {
     char *managed = nullptr;

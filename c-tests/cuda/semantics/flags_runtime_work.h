@@ -138,7 +138,7 @@ static void graphs()
     });
     sweep("cudaGraphDebugDotPrint", flags(5), [=](Value v) { return named(cudaGraphDebugDotPrint(graph, "/dev/null", (unsigned)v)); });
 #if CUDART_VERSION >= 13000
-    // Dependencies with one part of the edge's data.
+    // Dependencies with one field of the edge data set.
     auto edge = [=](unsigned char cudaGraphEdgeData::*part) {
         return [=](Value v) {
             cudaGraphEdgeData data;

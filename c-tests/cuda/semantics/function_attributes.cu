@@ -1,5 +1,5 @@
-// What CUDA knows of a kernel, and what may be set: shared memory of both sorts,
-// constants, launch bounds, local memory; functions that are none.
+// Attributes of a kernel, and those that may be set: static and dynamic shared memory,
+// constants, launch bounds, local memory; invalid functions.
 #include "../common.h"
 
 __constant__ int table[100];

@@ -1,5 +1,5 @@
-// A graph of every plain kind of node: memset, copies, kernels, a host function, an
-// empty node, a child graph, events recorded and waited for.
+// A graph with every simple kind of node: memset, copies, kernels, a host function, an
+// empty node, a child graph, event records and waits.
 #include "../common.h"
 
 __global__ void add(int *v, int by) { v[threadIdx.x] += by; }
@@ -84,7 +84,7 @@ int main()
         printf("launch %d: %d %d %d, host function %d\n", i, out[0], out[7], out[8], calls);
     }
     show("event", cudaEventQuery(event));
-    // The child was copied: it may go.
+    // The child graph was copied and may be destroyed.
     CK(cudaGraphDestroy(child));
     CK(cudaGraphDestroy(graph));
     CK(cudaGraphLaunch(exec, s));

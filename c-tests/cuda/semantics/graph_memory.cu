@@ -1,4 +1,4 @@
-// Allocation and release inside a graph: as nodes, and captured from stream-ordered
+// Allocation and free inside a graph: as nodes, and captured from stream-ordered
 // calls.
 #include "../common.h"
 

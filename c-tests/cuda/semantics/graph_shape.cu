@@ -1,5 +1,5 @@
-// The shape of a graph: dependencies added, read and removed, clones and the nodes in
-// them, nodes destroyed, cycles and other wrong shapes refused.
+// The shape of a graph: dependencies added, read and removed, clones and their
+// nodes, destroyed nodes, cycles and other invalid shapes.
 #include "../common.h"
 
 __global__ void append(int *list, int what) { list[++list[0]] = what; }

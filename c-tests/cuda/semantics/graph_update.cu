@@ -1,5 +1,5 @@
-// An instance that is updated: from a changed graph as a whole, node by node, and
-// what an update must not change.
+// Updates of an executable graph: from a changed graph as a whole, node by node, and
+// changes that an update refuses.
 #include "../common.h"
 
 __global__ void add(int *v, int by) { *v += by; }

@@ -1,5 +1,5 @@
-// Functions on the host in stream order, with both interfaces, between kernels and
-// copies; CUDA calls inside them are refused.
+// Host functions in stream order, by both APIs, between kernels and
+// copies; CUDA calls inside them fail.
 #include <string>
 #include "../common.h"
 

@@ -1,5 +1,5 @@
-// Memory of the host that CUDA knows: allocated, mapped, registered; its flags, its
-// pointer on the device, and registrations that are wrong.
+// Host memory that CUDA knows: allocated, mapped, registered; its flags, its
+// device pointer, and invalid registrations.
 #include "../common.h"
 
 __global__ void add(int *v, int by) { v[threadIdx.x] += by; }
@@ -11,7 +11,7 @@ int main()
     NEED(cudaHostAlloc(&mapped, 64 * sizeof(int), cudaHostAllocMapped | cudaHostAllocPortable));
     unsigned flags = 0;
     CK(cudaHostGetFlags(&flags, mapped));
-    // Not whether it is portable: an H200 reads that back of an allocation alone, and not of one beside another.
+    // Without the portable flag: an H200 returns it only for an allocation alone, not for one beside another.
     printf("mapped %d write-combined %d\n", (flags & cudaHostAllocMapped) != 0,
            (flags & cudaHostAllocWriteCombined) != 0);
     CK(cudaHostGetDevicePointer(&on_device, mapped, 0));

@@ -1,4 +1,4 @@
-// Memory of another process: small and large allocations with what was in them, opened twice, and events that two
+// Memory of another process: small and large allocations with their content, opened twice, and events that two
 // processes record in turn.
 #include <sys/wait.h>
 #include <unistd.h>

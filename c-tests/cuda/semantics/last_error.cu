@@ -1,5 +1,5 @@
-// What the last error is: set by a failing call, left by a succeeding one, taken by
-// cudaGetLastError, and one for each thread.
+// The last error: a failing call sets it, a successful call leaves it, cudaGetLastError
+// clears it, and each thread has its own.
 #include <thread>
 #include "../common.h"
 

@@ -1,5 +1,5 @@
-// Launch attributes: cooperative, priority, and what a configuration must not hold;
-// a template's arguments converted for the launch.
+// Launch attributes: cooperative, priority, and invalid ones in a configuration;
+// a template's arguments are converted for the launch.
 #include <cooperative_groups.h>
 #include "../common.h"
 
@@ -42,7 +42,7 @@ int main()
     cudaLaunchConfig_t plain = {};
     plain.gridDim = dim3(1);
     plain.blockDim = dim3(8);
-    // The int becomes the kernel's double.
+    // The int is converted to the kernel's double.
     CK(cudaLaunchKernelEx(&plain, store<double>, reals, 7));
     CK(cudaMemcpy(&real, reals + 7, sizeof real, cudaMemcpyDeviceToHost));
     printf("converted %g\n", real);
@@ -58,7 +58,7 @@ int main()
     show("too many threads", cudaLaunchKernelEx(&config, store<int>, out, 6));
     cudaGetLastError();
 
-    // More blocks than can be there at once.
+    // More blocks than can be resident at once.
     int by = 1;
     void *args[] = {&data, &out, &by};
     show("too many for a cooperative launch",

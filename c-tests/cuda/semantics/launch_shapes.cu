@@ -1,5 +1,5 @@
-// Launches with shapes that are right at the limits and wrong beyond them; after each
-// the device still works.
+// Launches with shapes at the limits, and beyond them; the device still works after
+// each.
 #include "../common.h"
 
 __global__ void count(unsigned *v)

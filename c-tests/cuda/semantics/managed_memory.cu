@@ -1,5 +1,5 @@
-// Managed memory: both sides in turn, copies and sets of it, advice and prefetching,
-// and what is refused.
+// Managed memory: host and device access it in turn, copies and memsets of it, advice, prefetching,
+// and refused calls.
 #include "../common.h"
 
 struct Node {

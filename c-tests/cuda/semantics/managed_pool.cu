@@ -1,4 +1,4 @@
-// Pools of managed memory, by every place that they may have: both sides see it, and it is the pool's.
+// Pools of managed memory, for every location: host and device access the memory, and it belongs to the pool.
 #include <cuda.h>
 #include "../common.h"
 

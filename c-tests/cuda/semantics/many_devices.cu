@@ -1,5 +1,5 @@
-// A loop over all devices, one or many: each with memory, a stream and a kernel of its
-// own, all at work at once, their parts added up on the first by peer copies.
+// A loop over all devices, one or many: each with its own memory, stream and kernel,
+// all work concurrently; peer copies bring the partial results to the first device.
 #include <vector>
 #include "../common.h"
 

@@ -1,8 +1,8 @@
-// What PTX's memory model forbids between blocks, between warps of a block, and between a kernel and a thread of the
-// program (PTX ISA, "Memory Consistency Model"): small programs of two to four threads, each of one or two accesses,
-// run often and at the same time. What the model allows is not counted: it differs from device to device.
+// Outcomes that PTX's memory model forbids, between blocks, between warps of a block, and between a kernel and a host
+// thread (PTX ISA, "Memory Consistency Model"): litmus tests of two to four threads with one or two accesses each,
+// run often and concurrently. Allowed outcomes are not counted: they differ from device to device.
 //
-// Each round of a litmus test has locations of its own, and 32 lanes do the same at once on theirs.
+// Each round of a litmus test has locations of its own, and 32 lanes run it at the same time on their own locations.
 // CUSHIM_LITMUS_ROUNDS asks for more rounds, a multiple of 32.
 #include <thread>
 #include <vector>
@@ -12,7 +12,7 @@ enum Test { MP, SB, LB, R, S, TWO, WRC, IRIW, CORR, COWW, COWR, CORW, TESTS };
 static const char *const names[] = {"MP", "SB", "LB", "R", "S", "2+2W", "WRC", "IRIW", "CoRR", "CoWW", "CoWR", "CoRW"};
 static const int roles_of[] = {2, 2, 2, 2, 2, 2, 3, 4, 2, 2, 2, 2};
 
-// How accesses are ordered: what is between the two of a thread, or what they are themselves.
+// How accesses are ordered: by what is between a thread's two accesses, or by the accesses themselves.
 enum Way {
     SC_GPU, SC_SYS, ACQ_REL_GPU, ACQ_REL_SYS, ACCESS_GPU, ACCESS_SYS, THREADFENCE, THREADFENCE_SYSTEM, MEMBAR_GL,
     SC_CTA, ACQ_REL_CTA, ACCESS_CTA, THREADFENCE_BLOCK, WAYS
@@ -40,7 +40,7 @@ static bool is_total(int way)
         return v;                                                                                                      \
     }
 
-// Accesses of a kernel. Those of kinds 1 and 3 are ordered where nothing else orders them.
+// A kernel's accesses. Those of kinds 1 and 3 carry the order themselves.
 template <int WAY> struct Device {
     template <int KIND> static __device__ unsigned access(unsigned *at, unsigned v)
     {
@@ -78,7 +78,7 @@ template <int WAY> struct Device {
     }
 };
 
-// The same of a thread of the program.
+// The same for a host thread.
 template <int WAY> struct Host {
     template <int KIND> static unsigned access(unsigned *at, unsigned v)
     {
@@ -100,7 +100,7 @@ template <int WAY> struct Host {
     }
 };
 
-// One role's part of a round: stores, stores that release, loads, loads that acquire.
+// One role's part of a round: stores, release stores, loads, acquire loads.
 #pragma nv_exec_check_disable
 template <class Of> __host__ __device__ inline void part(int test, int role, unsigned *x, unsigned *y, unsigned r[2])
 {
@@ -140,7 +140,7 @@ template <class Of> __host__ __device__ inline void part(int test, int role, uns
     }
 }
 
-// What lies at a round's locations in the end, and what each role read.
+// The final values of a round's locations, and the values that each role read.
 struct Seen {
     unsigned x, y, r[4][2];
 };
@@ -163,7 +163,7 @@ static bool forbidden(int test, const Seen &s)
     }
 }
 
-// Whether a way orders what a test is about: SB, R, 2+2W and IRIW want one order of all fences.
+// Whether a way gives the order that a test needs: SB, R, 2+2W and IRIW need one total order of all fences.
 static bool orders(int test, int way)
 {
     return is_total(way) || !(test == SB || test == R || test == TWO || test == IRIW);
@@ -173,11 +173,11 @@ struct Space {
     unsigned *x, *y, *r[4][2], *gate;
 };
 
-// Roles meet in every 32nd round, and every second one takes the locations up to the next meeting in the opposite
-// order: so both come to the same ones at the same time once, whichever began first.
+// The roles meet in every 32nd round, and every second role visits the locations up to the next meeting in the opposite
+// order: so both use the same locations at the same time once, whichever began first.
 enum { MEET = 32 };
 
-// The lanes' locations: in every second round, in no order.
+// The lanes' locations: mixed in every second round.
 static __host__ __device__ inline int place(int round, int role, int lane)
 {
     round = role & 1 ? round ^ (MEET - 1) : round;
@@ -189,7 +189,7 @@ template <int WAY> __global__ void litmus(Space s, int test, int first, int role
     const int role = first + blockIdx.x + threadIdx.x / 32, lane = threadIdx.x % 32;
     for (int i = 0; i < rounds; i++) {
         if (lane == 0 && i % MEET == 0) {
-            // No atomic operation: those of GPUs on the host's memory are none for its processor.
+            // No atomic operation: a GPU's atomics on host memory are not atomic for its processor.
             volatile unsigned *gate = s.gate;
             gate[32 * role] = i + 1;
             for (int k = 0; k < roles; k++)
@@ -224,7 +224,7 @@ template <int WAY> static void host_part(const Space &s, int test, int role, int
     }
 }
 
-// Among whom: blocks, warps of a block, or a block and this thread.
+// Between whom: blocks, warps of a block, or a block and this host thread.
 enum Where { BLOCKS, WARPS, HOST };
 
 template <int WAY> static void run(unsigned *memory, int rounds, Where where)

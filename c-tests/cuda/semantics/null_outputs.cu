@@ -1,5 +1,5 @@
-// Outputs that are null, and outputs that stay as they were when a call fails. (Not
-// cudaGetFuncBySymbol, which writes without looking before CUDA 13.)
+// Null outputs, and outputs that stay unchanged when a call fails. (Not
+// cudaGetFuncBySymbol, which writes without a check before CUDA 13.)
 #include "../common.h"
 
 __global__ void nothing() {}

@@ -1,4 +1,4 @@
-// Occupancy: relations that hold on every device, and wrong questions.
+// Occupancy: relations that hold on every device, and invalid arguments.
 #include "../common.h"
 
 __global__ void light(int *v) { v[threadIdx.x + blockIdx.x * blockDim.x] = 1; }

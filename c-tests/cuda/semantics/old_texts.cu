@@ -1,4 +1,4 @@
-// PTX as compilers of the first CUDA wrote it (versions 1.0 to 2.3, devices 1.0 to 2.0): the driver still takes it.
+// PTX as the first CUDA compilers wrote it (versions 1.0 to 2.3, devices 1.0 to 2.0): the driver still accepts it.
 #include "driver.h"
 #include <cstdint>
 #include <string>
@@ -46,8 +46,8 @@ $LDWend_k:
     } // k
 )";
 
-// The same instructions under heads that differ: what a device of the first generation makes of subnormal numbers,
-// what is fused, doubles.
+// The same instructions with different headers: how a device of the first generation treats subnormal numbers,
+// fused operations, doubles.
 static const char *const heads[] = {
     ".version 1.4\n.target sm_10, map_f64_to_f32\n", ".version 1.4\n.target sm_13\n", ".version 2.0\n.target sm_12\n",
     ".version 2.0\n.target sm_20\n", ".version 2.3\n.target sm_20\n.address_size 64\n"};
@@ -79,7 +79,7 @@ static std::string single(const char *head, const char *code)
            code + "\n st.global.f32 [o], d; exit; }\n";
 }
 
-// Loads a text with an error log; whether it was taken.
+// Loads a text with an error log; returns whether the driver accepted it.
 static CUresult load(CUmodule *module, const char *text)
 {
     char log[4096] = {};
@@ -148,7 +148,7 @@ int main()
         }
     }
 
-    // Addresses of 32 bits are no more.
+    // 32-bit addresses are no longer supported.
     load(&module, ".version 2.3\n.target sm_20\n.address_size 32\n.entry k { exit; }\n");
     CK(cuMemFree(in));
     CK(cuMemFree(out));

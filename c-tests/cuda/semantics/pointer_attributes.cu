@@ -1,5 +1,5 @@
-// What CUDA knows of a pointer: of the device, inside a block, of the host in each
-// way, managed, a variable, and of none of them.
+// Pointer attributes: device memory, inside an allocation, host memory of every
+// kind, managed memory, a variable, and a pointer that CUDA does not know.
 #include "../common.h"
 
 __device__ int variable[16];

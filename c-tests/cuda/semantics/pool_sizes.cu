@@ -1,4 +1,4 @@
-// What a pool says it has reserved and used: after allocations of many sizes, after they were
+// A pool's reserved and used sizes: after allocations of many sizes, after they were
 // freed, trimmed, and waited for; its high-water marks and its release threshold.
 #include <vector>
 #include "../common.h"
@@ -51,7 +51,7 @@ int main()
         say("  freed and waited for");
         CK(cudaMemPoolDestroy(pool));
     }
-    // Several in one pool: do they share what is reserved?
+    // Several allocations in one pool: do they share reserved memory?
     if (!fresh(~0ull))
         return finish();
     std::vector<void *> all;
@@ -92,7 +92,7 @@ int main()
     CK(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrUsedMemHigh, &zero));
     say("marks put back");
     CK(cudaMemPoolDestroy(pool));
-    // The threshold: how much stays when a stream, an event, the device is waited for.
+    // The threshold: how much remains after a stream, an event or the device was waited for.
     for (unsigned long long threshold : {0ull, 1ull, 32ull << 20, 40ull << 20, 100ull << 20}) {
         if (!fresh(threshold))
             return finish();
@@ -115,7 +115,7 @@ int main()
         CK(cudaEventDestroy(event));
         CK(cudaMemPoolDestroy(pool));
     }
-    // A trim while memory is in use, and one before the work is over.
+    // A trim while memory is in use, and one before the work has finished.
     if (!fresh(~0ull))
         return finish();
     void *a = take(20 * M), *b = take(40 * M);

@@ -33,10 +33,10 @@ int main()
     int there[2], back[2];
     if (pipe(there) || pipe(back))
         return 4;
-    // Before any call of CUDA: what is initialised does not survive a fork.
+    // Before any CUDA call: CUDA does not survive a fork after its initialisation.
     pid_t pid = fork();
     if (pid == 0) {
-        // So that the parent's end is the only one: without it there is nothing more to read.
+        // So that the parent holds the only end: when it closes it, reading ends.
         close(there[1]);
         close(back[0]);
         _exit(child(there[0], back[1]));

@@ -1,4 +1,4 @@
-// A pool that another process has, too: by a file descriptor, its allocations by what cudaMemPoolExportPointer says.
+// A pool shared with another process: by a file descriptor, its allocations by the data of cudaMemPoolExportPointer.
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
-// Errors that a kernel makes while it runs: they come with the next wait, stay with
-// the process, and no call gets rid of them. Each happens in a child of its own.
+// Errors of a running kernel: the next wait returns them, they stay for the life of
+// the process, and no call clears them. Each runs in a child process.
 #include <cassert>
 #include <functional>
 #include <sys/wait.h>
@@ -18,7 +18,7 @@ static int in_child(const char *name, const std::function<void()> &fail)
     fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
-        // What the device writes of a failed assertion has its own test.
+        // Another test checks the device's message for a failed assertion.
         if (!freopen("/dev/null", "w", stderr))
             exit(1);
         if (!CK(cudaMalloc(&d, 256)))

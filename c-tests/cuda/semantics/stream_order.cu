@@ -1,6 +1,6 @@
 // The legacy default stream waits for the others and they for it; non-blocking
-// streams do neither. Who waits is made to be seen by functions on the host that
-// hold a stream back.
+// streams do neither. Host functions that block a stream
+// make the order visible.
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -13,7 +13,7 @@ struct Gate {
     std::atomic<bool> open{false};
     static void wait(void *gate)
     {
-        // Ends by itself, so that a wrong order is a wrong result and no hang.
+        // Ends by itself, so that a wrong order gives a wrong result and no hang.
         for (int i = 0; i < 2000 && !((Gate *)gate)->open; i++)
             std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
@@ -28,7 +28,7 @@ int main()
     NEED(cudaStreamCreate(&blocking));
     NEED(cudaStreamCreateWithFlags(&apart, cudaStreamNonBlocking));
 
-    // A kernel's first launch loads it, which may wait for what is running.
+    // A kernel's first launch loads it, which may wait for running work.
     set<<<1, 1>>>(d, 0);
     copy<<<1, 1>>>(d + 1, d);
     CK(cudaDeviceSynchronize());

@@ -1,5 +1,5 @@
-// Built with the per-thread default stream: each thread's is its own, none waits for
-// another's, and the legacy one waits for all.
+// Built with the per-thread default stream: each thread has its own, none waits for
+// another's, and the legacy stream waits for all.
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -20,7 +20,7 @@ int main()
     int *d = nullptr, h[4] = {};
     NEED(cudaMalloc(&d, sizeof h));
     CK(cudaMemset(d, 0, sizeof h));
-    // A kernel's first launch loads it, which may wait for what is running.
+    // A kernel's first launch loads it, which may wait for running work.
     set<<<1, 1>>>(d, 0);
     copy<<<1, 1>>>(d + 1, d);
     CK(cudaDeviceSynchronize());

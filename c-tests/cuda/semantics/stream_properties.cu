@@ -1,5 +1,5 @@
-// Flags and priorities of streams, their range, the special handles, and handles to
-// nowhere.
+// Flags and priorities of streams, their range, the special handles, and invalid
+// handles.
 #include "../common.h"
 
 __global__ void add(int *v) { atomicAdd(v, 1); }

@@ -1,5 +1,5 @@
-// Surfaces of every geometry: what is read and written inside and outside of them, by boundary mode; and that an access
-// outside ends the kernel where nothing else is asked for.
+// Surfaces of every geometry: reads and writes inside and outside, by boundary mode; an access outside
+// with the default mode ends the kernel.
 #include "../common.h"
 
 const int W = 8, H = 6, D = 5;
@@ -25,7 +25,7 @@ template <int KIND, cudaSurfaceBoundaryMode MODE> __global__ void reading(cudaSu
 
 template <int KIND, cudaSurfaceBoundaryMode MODE> __global__ void writing(cudaSurfaceObject_t s)
 {
-    // One thread, so that the order is known in which places outside become the same one.
+    // One thread, as several places outside become the same one, and their order must be known.
     for (int i = 0; i < 14 * 11 * 9; i++) {
         int x = (i % 14 - 3) * 4, y = i / 14 % 11 - 2, z = i / 154 - 2;
         if (KIND == 1)
@@ -108,7 +108,7 @@ template <int KIND> static void run(const char *what, int h, int d, unsigned fla
         CK(cudaDeviceSynchronize());
         CK(cudaMemcpyFromSymbol(back, results, count * 4));
         printf("%s, %s: read %08x,", what, mode ? "clamped" : "zero", sum(back, count));
-        // Where a GPU puts what is written outside a clamped row is not known well enough (docs/backends.md).
+        // It is not known well enough where a GPU writes outside a clamped row (docs/backends.md).
         if (mode && KIND != 1)
             writing<KIND, cudaBoundaryModeClamp><<<1, 1>>>(surface);
         else

@@ -1,5 +1,5 @@
-// What the programs share that try every value of an argument: runs of values with the
-// same answer are one word of a line.
+// Shared by the programs that try every value of an argument: a run of values with the
+// same result is one word of a line.
 #pragma once
 #include <functional>
 #include <string>
@@ -8,7 +8,7 @@
 
 typedef long long Value;
 
-// A value as it is printed: small ones plainly, single bits as such.
+// The printed form of a value: small ones plainly, single bits as such.
 static inline std::string shown(Value value)
 {
     char text[40];
@@ -22,7 +22,7 @@ static inline std::string shown(Value value)
     return text;
 }
 
-// All combinations of the lowest `low` bits, then each other single bit, then all of them.
+// All combinations of the lowest `low` bits, each other single bit, and all bits.
 static inline std::vector<Value> flags(int low, int width = 32)
 {
     std::vector<Value> values;
@@ -34,7 +34,7 @@ static inline std::vector<Value> flags(int low, int width = 32)
     return values;
 }
 
-// The numbers from one to another, both included, and some far outside.
+// The numbers of a range, both ends included, and some far outside.
 static inline std::vector<Value> numbers(Value from, Value to)
 {
     std::vector<Value> values;
@@ -46,7 +46,7 @@ static inline std::vector<Value> numbers(Value from, Value to)
     return values;
 }
 
-// One line: what is called, and the answer for each value.
+// One line: the called function, and the result for each value.
 static inline void sweep(const std::string &name, const std::vector<Value> &values,
                          const std::function<std::string(Value)> &call)
 {
@@ -70,33 +70,33 @@ static inline void sweep(const std::string &name, const std::vector<Value> &valu
     fflush(stdout);
 }
 
-// A result, and what a successful call stored. By reference: it is read when the call has returned.
-// `named` is each face's own: "ok", or the error's name.
+// A result, and the value that a successful call stored. By reference: it is read after the call.
+// `named` differs between the APIs: "ok", or the error's name.
 template <class E, class T> static std::string with(E result, const T &value)
 {
     std::string text = named(result);
     return text == "ok" ? text + "=" + shown((Value)value) : text;
 }
 
-// Numbers of devices, of which only 0 is one, or stands for one: hosts have negative numbers.
+// Numbers of devices; only 0 is a device or stands for one: hosts have negative numbers.
 static const std::vector<Value> devices = {-0x80000000ll, -3, -2, -1, 0, 1, 2, 100000000, 0x7fffffff};
 
-// Sizes around what limits are rounded to.
+// Sizes near those to which limits are rounded.
 static const std::vector<Value> sizes = {0, 1, 7, 8, 16, 17, 32, 33, 64, 65, 128, 129, 1000, 1024, 1025, 4096, 65536, 65537, 262143, 262144, 524272,
                                          524288, 1 << 20, (1 << 20) + 1, 1 << 22, 1 << 24, (1 << 25) + 7, 1 << 30};
 
-// A part of a program, and the process that runs it.
+// A part of a program, run in a process of its own.
 struct Part {
     const char *name;
     void (*run)();
 };
 
-// The program: each part in a process of its own.
+// The program: runs each part in its process.
 static inline int all_parts(int argc, char **argv, const std::vector<Part> &parts)
 {
     for (const Part &part : parts) {
         if (argc <= 1)
-            again(part.name, nullptr, 3 * PATIENCE); // Those that make contexts take long beside others.
+            again(part.name, nullptr, 3 * PATIENCE); // Programs that create contexts take long beside others.
         else if (!strcmp(argv[1], part.name))
             part.run();
     }

@@ -1,4 +1,4 @@
-// What the driver says of wrong descriptions of arrays, textures and surfaces, and what it tells back of right ones.
+// The driver's errors for invalid descriptions of arrays, textures and surfaces, and the descriptions it returns for valid ones.
 #include "../common.h"
 #include <cuda.h>
 

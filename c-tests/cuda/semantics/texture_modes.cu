@@ -1,5 +1,5 @@
-// Textures of every geometry, format, filter and address mode, at many places: a number for all results of each, and the
-// first. Before CUDA 12 the same through texture references, which must give what objects give.
+// Textures of every geometry, format, filter and address mode, at many places: a hash of all results of each, and the
+// first result. Before CUDA 12 also through texture references, which must give the same results as objects.
 #include "../common.h"
 
 const int N = 512;
@@ -31,7 +31,7 @@ __global__ void in_2d_layers(cudaTextureObject_t t)
     results[threadIdx.x] =
         tex2DLayered<float4>(t, places.x[threadIdx.x], places.y[threadIdx.x], places.layer[threadIdx.x]);
 }
-// The longest part of a direction is 1, whose reciprocal is exact.
+// The largest component of a direction is 1, whose reciprocal is exact.
 __global__ void in_cube(cudaTextureObject_t t)
 {
     float x = places.x[threadIdx.x], y = places.y[threadIdx.x], sign = places.layer[threadIdx.x] & 1 ? -1 : 1;
@@ -63,7 +63,7 @@ static unsigned next()
     return state >> 8;
 }
 
-// Places from below the first texel to behind the last, by 1/1024 of a texel, exact also as parts of a whole.
+// Places from before the first texel to after the last, in steps of 1/1024 of a texel, exact also when normalised.
 static void scatter(int w, int h, int d, bool normalized, float from, float to)
 {
     static Places p;
@@ -135,7 +135,7 @@ static cudaTextureObject_t texture_of(cudaArray_t array, int address, int filter
 
 static void run(const char *what, void (*kernel)(cudaTextureObject_t), cudaArray_t array, int w, int h, int d)
 {
-    // The last bit of a mean of eight texels is not always the GPU's (docs/backends.md).
+    // For a mean of eight texels the last bit may differ from the GPU's (docs/backends.md).
     int filters = d > 0 && kernel == in_3d ? 1 : 2;
     for (int address = 0; address < 4; address++)
         for (int filter = 0; filter < filters; filter++)
@@ -157,7 +157,7 @@ template <class T> static void fractions(const char *what, bool exact = true)
         cudaTextureObject_t texture = texture_of(array, cudaAddressModeClamp, filter, false, true);
         in_2d<<<1, N>>>(texture);
         LAUNCHED(what);
-        // Some means of signed bytes are one unit beside the GPU's (docs/backends.md).
+        // Some means of signed bytes differ by one unit from the GPU's (docs/backends.md).
         if (!filter || exact)
             tell(what, filter, 0, 0);
         CK(cudaDestroyTextureObject(texture));

@@ -1,5 +1,5 @@
 // Texture and surface objects over arrays, pitched and linear memory, mipmapped arrays; and texture
-// references, which CUDA 12 took away.
+// references, which CUDA 12 removed.
 #include "../common.h"
 
 const int W = 8, H = 4;

@@ -1,6 +1,6 @@
-// Order between streams, events, host functions, copies and graphs: each piece of work looks whether what
-// must be before it is over, by tokens in memory, waits a little, and leaves its own. A fixed random sequence, in
-// rounds; the legacy stream takes part, and streams that do not wait for it.
+// Order between streams, events, host functions, copies and graphs: each piece of work checks, by tokens in memory, that
+// all work that must precede it has finished, waits a little, and writes its own token. A fixed pseudo-random sequence, in
+// rounds; with the legacy stream and with non-blocking streams.
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -83,7 +83,7 @@ static Piece piece(int number, const std::vector<int> &before)
     return made;
 }
 
-// What a piece in `stream` comes after: that stream's last, and by the legacy stream's rules.
+// The pieces that precede one in `stream`: that stream's last, and others by the legacy stream's rules.
 static std::vector<int> before(int stream)
 {
     std::vector<int> found = {last[stream]};
@@ -94,7 +94,7 @@ static std::vector<int> before(int stream)
     return found;
 }
 
-// NODES kernels that all come after the first and before the last; cells from `number` on.
+// NODES kernels that all follow the first and precede the last; their cells start at `number`.
 static void graph(int number, std::vector<int> after, cudaStream_t stream)
 {
     cudaGraph_t made;
@@ -125,13 +125,13 @@ static void round_of_work(std::vector<Piece> &kept)
     for (int number = 0; number + NODES <= WORK; number++) {
         const int kind = draw(20), on = draw(20) == 0 ? STREAMS : (int)draw(STREAMS);
         std::vector<int> after = before(on);
-        // Sometimes behind others, by their events.
+        // Sometimes after others, by their events.
         for (unsigned i = draw(3); i > 0 && number; i--) {
             const int other = draw(STREAMS + 1);
             if (last[other] >= 0) {
                 CALL(cudaEventRecord(events[last[other]], streams[other]));
                 CALL(cudaStreamWaitEvent(streams[on], events[last[other]], 0));
-                // The event of the legacy stream comes behind what that waits for, too.
+                // The legacy stream's event also follows the work that this stream waits for.
                 after.push_back(last[other]);
             }
         }
@@ -143,7 +143,7 @@ static void round_of_work(std::vector<Piece> &kept)
             CALL(cudaLaunchHostFunc(streams[on], on_host, &kept.back()));
             counts[1]++;
         } else if (kind < 18) {
-            // A token that a copy brings; what comes before it is looked at by what comes after it.
+            // A copy brings this token; the next work checks the tokens of what precedes the copy.
             CALL(cudaMemcpyAsync(cells + number, tokens + number, sizeof *cells, cudaMemcpyDefault, streams[on]));
             counts[2]++;
         } else {
@@ -170,7 +170,7 @@ int main()
         tokens[i] = token(i);
         CALL(cudaEventCreateWithFlags(&events[i], cudaEventDisableTiming));
     }
-    // The code is loaded before host functions and kernels wait for each other.
+    // Load the code before host functions and kernels wait for each other.
     work<<<1, 1>>>(piece(0, {}));
     CALL(cudaDeviceSynchronize());
     int left = 0;

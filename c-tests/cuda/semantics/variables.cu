@@ -1,5 +1,5 @@
 // Variables with initialisers of many kinds: structures, arrays, addresses of other
-// variables, namespaces, templates; what the host may do with them.
+// variables, namespaces, templates; the host's accesses to them.
 #include "../common.h"
 
 struct Pair {
@@ -76,7 +76,7 @@ int main()
     CK(cudaGetSymbolSize(&size[3], managed));
     CK(cudaGetSymbolSize(&size[4], held<int>));
     printf("sizes %zu %zu %zu %zu %zu\n", size[0], size[1], size[2], size[3], size[4]);
-    // A pointer in a variable, set by the host to a variable's address.
+    // A pointer in a variable; the host sets it to another variable's address.
     void *address = nullptr;
     int *to = nullptr;
     CK(cudaGetSymbolAddress(&address, deep::hidden));

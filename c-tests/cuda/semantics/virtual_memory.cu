@@ -1,4 +1,4 @@
-// Addresses reserved, memory made apart from them, mapped, grown and exported; kernels use it like any other.
+// Reserved addresses and separately created memory, mapped, grown and exported; kernels use it like any other.
 #include <unistd.h>
 #include <cuda.h>
 #include "../common.h"
@@ -50,7 +50,7 @@ int main()
     CK(cudaMemcpy(&last, (int *)at + n - 1, sizeof last, cudaMemcpyDeviceToHost));
     expect(last == int((n - 1) % 1000), "grown by a second part");
 
-    // The same memory at a second address, by way of a file descriptor.
+    // The same memory at a second address, through a file descriptor.
     int fd = -1;
     CU(cuMemExportToShareableHandle(&fd, part[1], CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
     CUmemGenericAllocationHandle again = 0;

@@ -1,4 +1,4 @@
-// Mapped memory that may only be read: kernels and copies read it, copies into it are refused, and a kernel that writes it fails.
+// Read-only mappings: kernels and copies read them, copies into them are refused, and a kernel that writes to one fails.
 #include <cuda.h>
 #include "../common.h"
 

@@ -1,4 +1,4 @@
-// Virtual memory management: what may be asked for and what not, one memory at two addresses, handles and mappings
+// Rules of virtual memory management: accepted and refused calls, one memory at two addresses, handles and mappings
 // that outlive each other.
 #include <unistd.h>
 #include <cuda.h>
@@ -77,7 +77,7 @@ int main()
     CK(cudaMemcpy(&last, (int *)at + n - 1, sizeof last, cudaMemcpyDeviceToHost));
     printf("seen at the other address: %d\n", last);
 
-    // A mapping keeps memory whose handle was released; a handle can be had again.
+    // A mapping keeps memory whose handle was released; the program can get a handle again.
     CU(cuMemRelease(memory));
     CU(cuMemUnmap(other, 2 * unit));
     add<<<32, 256>>>((int *)at, n, 2);

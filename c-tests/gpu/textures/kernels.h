@@ -1,5 +1,5 @@
-// One kernel for each form of instruction: it runs the instruction at every place and stores what that gives.
-// A driver may refuse some forms, and with them the whole module: those of other groups than GROUP are left empty.
+// One kernel for each form of instruction: it runs the instruction at every place and stores the result.
+// A driver may refuse some forms, and with them the whole module: forms of groups other than GROUP are left empty.
 #pragma once
 #include <cuda.h>
 #include <cuda_runtime.h>

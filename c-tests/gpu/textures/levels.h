@@ -1,4 +1,4 @@
-// What is recorded of cubes, levels and gathering.
+// The recording of cubes, mipmap levels and gathers.
 #pragma once
 #include "make.h"
 static void cubes()

@@ -1,4 +1,4 @@
-// Random numbers, arrays and textures, and the recording of what a kernel gives.
+// Random numbers, arrays and textures, and the recording of a kernel's results.
 #pragma once
 #include "kernels.h"
 #include <cmath>

@@ -1,5 +1,5 @@
-// Records what textures and surfaces of a GPU answer: `record DIR PART` writes DIR/PART.idx and DIR/PART.bin, which
-// scripts/record-textures reads. Parts: see main; `trapN` shows how the N-th wrong access ends.
+// Records a GPU's results for textures and surfaces: `record DIR PART` writes DIR/PART.idx and DIR/PART.bin, which
+// scripts/record-textures reads. Parts: see main; `trapN` shows how the N-th invalid access ends.
 #include "levels.h"
 #include "sampled.h"
 #include "surfaces.h"

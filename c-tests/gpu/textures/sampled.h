@@ -1,4 +1,4 @@
-// What is recorded of sampling: address modes, weights, formats, coordinates that are integers.
+// The recording of sampling: address modes, weights, formats, integer coordinates.
 #pragma once
 #include "make.h"
 static void addressing()

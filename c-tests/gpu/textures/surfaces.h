@@ -1,4 +1,4 @@
-// What is recorded of queries and surfaces, and how a kernel ends that does something wrong.
+// The recording of queries and surfaces, and of the error of a kernel with an invalid access.
 #pragma once
 #include "make.h"
 static CUsurfObject mksurf(CUarray a)

@@ -1,4 +1,4 @@
-/* What the runtime needs of a GPU: which lanes run together, and what orders memory. One block for each target. */
+/* What the runtime needs of a GPU: which lanes are active together, and memory fences. One block for each target. */
 
 #ifndef GPU_H
 #define GPU_H
@@ -24,7 +24,7 @@ INLINE uint32_t gpu_thread(void) { return __nvvm_read_ptx_sreg_tid_x(); }
 INLINE uint32_t gpu_block(void) { return __nvvm_read_ptx_sreg_ctaid_x(); }
 INLINE uint64_t gpu_ballot(uint64_t mask, int what) { return __nvvm_vote_ballot_sync((uint32_t)mask, what); }
 INLINE void gpu_meet(uint64_t mask) { __nvvm_bar_warp_sync((uint32_t)mask); }
-// clang 19 has no acquire or release fence for NVPTX; this one orders more.
+// clang 19 has no acquire or release fence for NVPTX; this one is stronger.
 INLINE void gpu_fence(void) { __nvvm_membar_sys(); }
 INLINE void gpu_pause(void) { __nvvm_nanosleep(64); }
 INLINE _Noreturn void gpu_trap(void)

@@ -1,5 +1,5 @@
-/* The device's side of LLVM's GPU RPC: a port is a conversation of the lanes that run together with the host. It
-   follows what is written about the protocol, so that the host's side is tested by code of another hand than its own. */
+/* The device's side of LLVM's GPU RPC: through a port the active lanes exchange packets with the host. It follows the
+   protocol's documentation, so that the host's side is tested by an independent implementation. */
 
 #ifndef RPC_H
 #define RPC_H
@@ -33,7 +33,7 @@ typedef struct rpc_client {
 _Static_assert(sizeof(rpc_client) == 552, "as the host writes it");
 
 #ifdef RPC_BY_POINTER
-// Older releases: the symbol holds a pointer, and the host writes where it leads.
+// In older releases the symbol holds a pointer, and the host writes the address there.
 static rpc_client rpc_own;
 __attribute__((visibility("protected"), used)) rpc_client *__llvm_rpc_client = &rpc_own;
 #define RPC (&rpc_own)
@@ -98,7 +98,7 @@ INLINE void rpc_unlock(rpc_port *port)
     gpu_meet(port->mask);
 }
 
-/* Takes a port that nobody uses; the calling lanes share it. */
+/* Takes a free port; the calling lanes share it. */
 INLINE rpc_port rpc_open(uint32_t opcode)
 {
     rpc_port port = {.mask = gpu_active(), .lane = gpu_lane()};
@@ -110,7 +110,7 @@ INLINE rpc_port rpc_open(uint32_t opcode)
         if (!gpu_ballot(port.mask, held))
             continue;
         port.out = __atomic_load_n(&RPC->outbox[port.index], __ATOMIC_RELAXED);
-        // The host still has it where the boxes differ: its last answer was not wanted by anybody.
+        // If the mailboxes differ, the host still has the port: nobody waited for its last reply.
         if (!gpu_ballot(port.mask, rpc_first(&port) && rpc_inbox(&port) != port.out))
             break;
         rpc_unlock(&port);
@@ -166,7 +166,7 @@ INLINE rpc_packet rpc_receive(rpc_port *port)
 
 INLINE void rpc_close(rpc_port *port) { rpc_unlock(port); }
 
-/* A message of any size: each lane its own; lanes with shorter ones go along until the longest is through. */
+/* Sends a message of any size for each lane; lanes with shorter messages take part until the longest is sent. */
 static void rpc_send_bytes(rpc_port *port, const void *from, uint64_t size)
 {
     const uint8_t *bytes = from;
@@ -182,7 +182,7 @@ static void rpc_send_bytes(rpc_port *port, const void *from, uint64_t size)
     }
 }
 
-/* As much of it as there is room for; answers how much was sent. */
+/* Receives as much as fits; returns the number of bytes that the host sent. */
 static uint64_t rpc_receive_bytes(rpc_port *port, void *to, uint64_t room)
 {
     uint8_t *bytes = to;
@@ -198,7 +198,7 @@ static uint64_t rpc_receive_bytes(rpc_port *port, void *to, uint64_t room)
     return size;
 }
 
-/* A packet there, a packet back. */
+/* Sends a packet and receives a packet. */
 static uint64_t rpc_ask(uint32_t opcode, uint64_t a, uint64_t b, uint64_t c)
 {
     rpc_port port = rpc_open(opcode);

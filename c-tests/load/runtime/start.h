@@ -1,5 +1,5 @@
-/* How a program begins and ends: `_begin` runs constructors, `_start` runs main with all threads, `_end` runs
-   destructors. LAYOUT 1 has `_start` alone, which does all of it with one thread, as the first releases did;
+/* The start and end of a program: `_begin` runs constructors, `_start` runs main with all threads, `_end` runs
+   destructors. LAYOUT 1 has only `_start`, which does all of it with one thread, as in the first releases;
    LAYOUT 2 has `_start` for main, and the compiler's kernels for the rest. */
 
 #ifndef START_H

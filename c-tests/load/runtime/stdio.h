@@ -1,4 +1,4 @@
-/* The part of a C library that the programs use: every call is a conversation with the host. */
+/* The part of a C library that the programs use: every call is a request to the host. */
 
 #ifndef STDIO_H
 #define STDIO_H
@@ -145,8 +145,8 @@ static _Noreturn void abort(void)
         gpu_pause();
 }
 
-/* The host reads the format and says how many bytes of arguments it wants; then it asks for each string. `args` is
-   where the variadic arguments lie one after the other. */
+/* The host reads the format and returns the size of the arguments; then it asks for each string. `args` is
+   the address of the variadic arguments. */
 static int print_by(rpc_port port, const char *format, const void *args)
 {
     rpc_send_bytes(&port, format, strlen(format) + 1);
@@ -163,7 +163,7 @@ static int print_by(rpc_port port, const char *format, const void *args)
     return (int)answer.data[0];
 }
 
-// A va_list is the address of the arguments, on NVPTX each at its natural alignment, on AMD's GPUs one after the other.
+// A va_list is the address of the arguments: on NVPTX each at its natural alignment, on AMD's GPUs packed.
 #if defined(__NVPTX__)
 #define PRINTF(which) RPC_PRINTF_TO_##which
 #else

@@ -1,4 +1,4 @@
-/* Data that are there already: moved again only where "always" says so. */
+/* Data that are already present: moved again only with the "always" modifier. */
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* The program's own calls: memory of a device, copies both ways, sets, what is present. */
+/* The program's own API calls: device memory, copies both ways, memsets, presence. */
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* if and device clauses: regions on the host by the program's own wish. */
+/* if and device clauses: regions that run on the host because the program asks for it. */
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Variables of the device, functions for it, and a constant table. */
+/* Device variables, device functions, and a constant table. */
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>

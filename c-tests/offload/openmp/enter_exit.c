@@ -1,4 +1,4 @@
-/* enter data and exit data, memory of the heap, release and delete. */
+/* enter data and exit data, heap memory, release and delete. */
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>

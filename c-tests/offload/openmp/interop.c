@@ -1,4 +1,4 @@
-/* An interop object: made, asked, used, destroyed. */
+/* An interop object: created, queried, used, destroyed. */
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>

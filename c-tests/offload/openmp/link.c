@@ -1,4 +1,4 @@
-/* A variable that is linked: on the device only while it is mapped. */
+/* A variable with a link clause: on the device only while it is mapped. */
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* A mapper of the program's own: a structure with what it points to. */
+/* A user-defined mapper: a structure with the memory that it points to. */
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Regions that nobody waits for, in order by what they depend on. */
+/* Regions with nowait, ordered by their dependences. */
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>

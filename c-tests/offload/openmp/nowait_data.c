@@ -1,4 +1,4 @@
-/* Data that begin, are updated and end while the host goes on. */
+/* Mappings that begin, are updated and end asynchronously. */
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>

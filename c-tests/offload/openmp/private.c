@@ -1,4 +1,4 @@
-/* private, firstprivate, and an array as a copy of its own. */
+/* private, firstprivate, and a private array. */
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>

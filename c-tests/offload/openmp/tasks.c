@@ -1,4 +1,4 @@
-/* Regions from several threads of the host at once. */
+/* Regions from several host threads at once. */
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>

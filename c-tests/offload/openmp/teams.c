@@ -1,4 +1,4 @@
-/* Teams with a number and a limit, each its own element. */
+/* Teams with num_teams and thread_limit, each with its own element. */
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
-"""What test suites of others want of pytest where they are run from an installed package, and a record of each test as it
-ends: a line of JSON in the file that SUITE_RESULTS names, so that a run that is cut short has all that came before.
-SUITE_EACH=N takes at most N of the cases of each test function, spread over all of them; SUITE_MOST=N takes at most N
-tests of what is left, at equal distances;
+"""Settings that other projects' test suites need of pytest when they run from an installed package, and a record of each test
+as it ends: a line of JSON in the file that SUITE_RESULTS names, so that an interrupted run keeps the earlier results.
+SUITE_EACH=N takes at most N of the cases of each test function, at equal distances; SUITE_MOST=N takes at most N
+of the remaining tests, at equal distances;
 SUITE_EAGER_ON_HOST=1 computes PyTorch's own kernels on the host (eager_on_host.py)."""
 import json
 import os
@@ -13,12 +13,12 @@ LONGEST = 300
 
 @pytest.fixture(scope="class")
 def initialize_from_pytest_config(request):
-    """numba-cuda's tests take this from the conftest.py of its repository, which the wheel has not."""
+    """numba-cuda's tests take this fixture from the conftest.py of its repository, which the wheel lacks."""
     request.cls._dump_failed_filechecks = False
 
 
 def spread(items, most):
-    """At most so many of each test function's cases, at equal distances; the same ones in every run."""
+    """At most this many cases of each test function, at equal distances; the same cases in every run."""
     functions = {}
     for item in items:
         functions.setdefault(item.nodeid.split("[")[0], []).append(item)
@@ -50,7 +50,7 @@ def why(report):
 
 
 def pytest_runtest_logreport(report):
-    # A test that passes has three reports: before, itself, after.
+    # A passing test has three reports: setup, call and teardown.
     if not os.environ.get("SUITE_RESULTS") or (report.passed and report.when != "call"):
         return
     expected = hasattr(report, "wasxfail")

@@ -1,15 +1,15 @@
 """PyTorch's own kernels, computed by PyTorch for the CPU and copied to the device.
 
-The wheel of PyTorch has machine code only, which --backend cpu cannot run, and suites of others (Triton's) make their inputs and
-expected results by it. `on_host()` stands in for those kernels; Triton's kernels, memory and copies stay what is tested.
+The wheel of PyTorch has machine code only, which --backend cpu cannot run, and other projects' suites (Triton's) use it to make inputs and
+expected results. `on_host()` replaces those kernels; Triton's kernels, memory and copies are still tested.
 """
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map
 
-# PyTorch for a GPU adds up halves in singles, that for the CPU does not: how many of the results are halves again.
+# PyTorch for a GPU accumulates halves in single precision, for the CPU it does not. The numbers of results that are halves again:
 WIDE = {"native_layer_norm": 1, "native_layer_norm_backward": 3}
-# Memory, and copies that are copies of bytes, need no kernel.
+# Memory, and copies of plain bytes, need no kernel.
 LEFT = ("empty", "empty_strided", "empty_like", "new_empty", "new_empty_strided", "detach", "set_", "_local_scalar_dense",
         "record_stream", "is_pinned", "pin_memory", "_pin_memory")
 
@@ -42,7 +42,7 @@ def to_type(value, old, new):
 
 
 def on_cpu(function, args, kwargs, target):
-    """The result of `function`, whose tensors of the device are copied to the host, and those that it writes back."""
+    """Calls `function` on host copies of its device tensors, and copies written tensors back."""
     storages, twins = {}, {}
 
     def to_host(value):
@@ -81,7 +81,7 @@ def on_cpu(function, args, kwargs, target):
 
 
 def on_host():
-    """Stands in for PyTorch's kernels from now on; tensors are printed from copies, as printing leaves such modes."""
+    """Replaces PyTorch's kernels from now on; tensors are printed from copies, as printing leaves such modes."""
     mode, shown = OnHost(), torch.Tensor.__repr__
     torch.Tensor.__repr__ = lambda self, **how: shown(self.detach().cpu() if self.is_cuda else self, **how)
     mode.__enter__()

@@ -316,7 +316,7 @@ mod tests {
         for table in [&RUNTIME[..], &DRIVER[..]] {
             assert!(table.windows(2).all(|w| w[0].0 < w[1].0));
         }
-        // The two APIs share their numbers where both have the error.
+        // Both APIs use the same number for an error that both have.
         assert_eq!(runtime_error_name(700), Some("cudaErrorIllegalAddress"));
         assert_eq!(driver_error_name(700), Some("CUDA_ERROR_ILLEGAL_ADDRESS"));
     }

@@ -52,7 +52,7 @@ mod tests {
         assert_eq!(named("cudaInvented"), None);
     }
 
-    /// Tables that both have a name agree about it.
+    /// Rows that both tables have are equal.
     #[test]
     fn no_table_contradicts_another() {
         let hooked = RUNTIME.iter().chain(&DRIVER).chain(&OFFLOAD).chain(&HIP);

@@ -320,7 +320,7 @@ mod tests {
         }
     }
 
-    /// The rows must agree with CUDA's naming of its functions.
+    /// The rows must match CUDA's naming of its functions.
     #[test]
     fn rows_are_as_names_and_arguments_say() {
         for f in all() {
@@ -347,8 +347,8 @@ mod tests {
         }
     }
 
-    /// The names that CUPTI 12.9 and 13.0 have for driver functions with work are exported names; forms with 32-bit
-    /// addresses are left out, which no runtime calls.
+    /// CUPTI 12.9 and 13.0's names for driver functions with work are exported names; the forms with 32-bit addresses
+    /// are left out, as no runtime calls them.
     #[test]
     fn driver_functions_with_work_are_known_hooked_or_not() {
         let begins = ["cuLaunch", "cuGraphLaunch", "cuMemcpy", "cuMemset"];

@@ -1,5 +1,5 @@
-//! Structure layouts against NVIDIA's headers, as cudarc's generated bindings have them (CUDA 13.0).
-//! The signatures are compared with the headers of all three majors by the shim's own tests.
+//! Compares the layouts of structures with NVIDIA's headers (CUDA 13.0), through cudarc's generated
+//! bindings. The test `shim` of `cushim-cli` compares the signatures with the headers of all majors.
 
 use std::mem::{offset_of, size_of};
 

@@ -1,11 +1,11 @@
-//! The tables against the lists of what the libraries export: each name of each major in exactly one
-//! row, and nothing else.
+//! Compares the tables with the lists of what the libraries export: each name of each major has
+//! exactly one row, and there is no other row.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use cushim_abi::{all_driver, all_runtime};
 
-/// What `names.txt` says: kind and releases of a group, then its names.
+/// Parses `names.txt`: the kind and the releases of a group, then its names.
 fn groups() -> Vec<(&'static str, Vec<&'static str>, Vec<&'static str>)> {
     let mut groups = Vec::new();
     for line in include_str!("names.txt").lines().filter(|l| !l.starts_with('#') && !l.is_empty()) {
@@ -59,7 +59,7 @@ fn each_driver_name_has_one_row() {
     assert_eq!(set.difference(&wanted).collect::<Vec<_>>(), Vec::<&&str>::new(), "invented");
 }
 
-/// Crates make one item of each identifier.
+/// Other crates generate one item for each identifier.
 #[test]
 fn identifiers_are_unique() {
     let mut seen = BTreeSet::new();

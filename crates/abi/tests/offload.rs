@@ -1,4 +1,4 @@
-//! What programs of LLVM's offloading hand over, at random: what fuzzing does, without a fuzzer.
+//! The fuzz target for the data that programs pass to LLVM's libomptarget, on seeds and random data.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ fn put(bytes: &mut Vec<u8>, words: &[u64]) {
     words.iter().for_each(|word| bytes.extend(word.to_le_bytes()));
 }
 
-/// Tables of both forms, descriptors, arguments of each version, texts.
+/// Entry tables of both forms, descriptors, arguments of each version, source texts.
 fn seeds() -> Vec<Vec<u8>> {
     let mut all =
         vec![Vec::new(), b";src/a.c;main;6;3;;".to_vec(), b";a[f(\";\")];a.c;4;7;;".to_vec()];
@@ -55,7 +55,7 @@ fn anything_at_all() {
     }
 }
 
-/// What `scripts/fuzz` begins with.
+/// Writes the seeds with which `scripts/fuzz` begins.
 #[test]
 fn seeds_for_fuzzing() {
     let Some(folder) = std::env::var_os("CUSHIM_FUZZ_SEEDS") else { return };
@@ -66,7 +66,7 @@ fn seeds_for_fuzzing() {
     }
 }
 
-/// What fuzzing once broke stays whole.
+/// Inputs with which fuzzing once found a fault.
 #[test]
 fn regressions() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/regressions/offload_tables");

@@ -1,10 +1,10 @@
-//! What is recorded of an argument: its words, what a call wrote, and the words for it.
+//! The words that are recorded for an argument, the value that a call wrote, and their printed form.
 
 use cushim_abi::offload::layout::{Entry, KIND_OPENMP, entries, map_word};
 use cushim_abi::types::*;
 use cushim_abi::{CLASSES, errors};
 
-/// The words of an argument, in room that holds something else before.
+/// The words of an argument, written over other values.
 fn words<T: Arg>(arg: T) -> Vec<u64> {
     let mut to = vec![0x5555; T::WORDS];
     arg.words(&mut to);
@@ -25,14 +25,14 @@ fn every_shape_has_its_words() {
     let mut value = 5u32;
     let at = &raw mut value;
     assert_eq!(words(Out(at)), [at.addr() as u64]);
-    // No room is no place to write.
+    // Without room nothing is written.
     7u64.words(&mut []);
 }
 
 #[test]
 fn what_a_call_wrote_is_read_and_nothing_else() {
     let mut value = -7i32;
-    // SAFETY: a valid place, and one that is null.
+    // SAFETY: one place is valid, the other is null.
     unsafe {
         assert_eq!(Out(&raw mut value).written(), Some(-7i64 as u64));
         assert_eq!(Out(std::ptr::null_mut::<i32>()).written(), None);
@@ -69,7 +69,7 @@ fn newer(version: u16, kind: u16, first: u64) -> Vec<u8> {
     [first, head, 0x1000, 0x2000, 0, 0, 0].iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
-/// Seven words are one entry of the newer form or no table: an older entry has four.
+/// Seven words are one entry of the newer form, or no table: an entry of the older form has four.
 #[test]
 fn an_entry_of_the_newer_form_needs_all_its_marks() {
     assert_eq!(entries(&newer(1, 1, 0)).unwrap().len(), 1);

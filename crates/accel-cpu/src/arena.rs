@@ -221,7 +221,7 @@ mod tests {
         assert!(small.iter().all(|at| at % ALIGN == 0 && arena.is_live(*at, 1)));
         let large = arena.allocate(3 << 20, 1 << 16).unwrap();
         assert_eq!(large % GRANULE, 0);
-        // SAFETY: just allocated, and the rest of its last granule.
+        // SAFETY: just allocated, up to the end of its last granule.
         unsafe {
             (large as *mut u64).write(7);
             ((large + 2 * GRANULE - 8) as *mut u64).write(7);
@@ -269,7 +269,7 @@ mod tests {
         };
         let arena = Arena::reserve();
         let before = resident();
-        // One page of each granule is written; the others are there.
+        // One page of each granule is written; the other pages are mapped, too.
         let all: Vec<u64> = (0..64).map(|_| arena.allocate(ALONE + PAGE, 1).unwrap()).collect();
         for at in &all {
             // SAFETY: just allocated.

@@ -197,7 +197,7 @@ mod tests {
     use super::*;
 
     fn word(at: u64) -> &'static std::sync::atomic::AtomicU64 {
-        // SAFETY: memory of the test, and aligned.
+        // SAFETY: the test's memory, aligned.
         unsafe { &*(at as *const std::sync::atomic::AtomicU64) }
     }
 

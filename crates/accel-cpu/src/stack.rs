@@ -72,7 +72,7 @@ fn masked(work: impl FnOnce()) {
 mod tests {
     use super::*;
 
-    /// Stack that the optimiser cannot take away.
+    /// Uses stack that the optimiser cannot remove.
     fn deep(bytes: usize) -> u64 {
         let mut block = [1u8; 4096];
         std::hint::black_box(&mut block);

@@ -47,10 +47,10 @@ mod tests {
     #[test]
     fn a_list_has_what_the_runtime_calls_back_with() {
         let iterate = |each: Each<u64>, to: *mut c_void| {
-            // SAFETY: what `list` passed, while it waits.
+            // SAFETY: the pointer that `list` passed; `list` waits meanwhile.
             (1..4).map(|n| unsafe { each(n, to) }).max().unwrap_or(ERROR)
         };
-        // SAFETY: calls back with numbers, and returns afterwards.
+        // SAFETY: it calls back with numbers, and returns afterwards.
         assert_eq!(unsafe { list(iterate) }, (SUCCESS, vec![1, 2, 3]));
     }
 }

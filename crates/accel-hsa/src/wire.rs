@@ -165,7 +165,7 @@ mod tests {
             argument(24, 8, "hidden_queue_ptr"),
             argument(32, 4, "hidden_dynamic_lds_size"),
             argument(40, 8, "hidden_hostcall_buffer"),
-            // Beyond the segment: the metadata are wrong, and nothing is written.
+            // Beyond the kernarg segment: the metadata is wrong, and nothing is written.
             argument(60, 8, "hidden_queue_ptr"),
         ];
         let shape = Shape { grid: [7, 8, 9], items: [10, 11, 12], ..Shape::default() };

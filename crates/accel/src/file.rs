@@ -126,7 +126,7 @@ mod tests {
         assert_eq!((&*found.what, found.bytes), ("some 7", 1 << 20));
         assert_ne!(known(create("some 7", 1 << 20).unwrap().as_fd()).unwrap().secret, found.secret);
         assert!(!is_allowed(u64::MAX) || create("large", u64::MAX).is_none());
-        // SAFETY: a descriptor of the test.
+        // SAFETY: a descriptor that the test owns.
         assert_ne!(unsafe { libc::ftruncate(file.as_raw_fd(), 0) }, 0, "sealed");
         let again = of_process(std::process::id(), file.as_raw_fd() as u32).unwrap();
         assert_eq!(known(again.as_fd()), known(file.as_fd()));
@@ -134,7 +134,7 @@ mod tests {
         let other = std::fs::File::open("/proc/self/exe").unwrap();
         assert_eq!(known(other.as_fd()), None);
         assert!(of_process(std::process::id(), other.as_raw_fd() as u32).is_none());
-        // SAFETY: a name and a descriptor of the test.
+        // SAFETY: a name and a descriptor that the test owns.
         let unsealed = unsafe {
             OwnedFd::from_raw_fd(libc::memfd_create(c"cushim-x".as_ptr(), libc::MFD_CLOEXEC))
         };
@@ -145,11 +145,11 @@ mod tests {
     #[test]
     fn a_pipe_is_not_waited_for() {
         let mut ends = [0; 2];
-        // SAFETY: room for two descriptors.
+        // SAFETY: a place for two descriptors.
         assert_eq!(unsafe { libc::pipe(ends.as_mut_ptr()) }, 0);
         assert!(of_process(std::process::id(), ends[0] as u32).is_none());
         for end in ends {
-            // SAFETY: of the test.
+            // SAFETY: a descriptor that the test owns.
             unsafe { libc::close(end) };
         }
     }

@@ -1,5 +1,5 @@
-//! Queues and signals in the orders in which their threads can meet: the files of the crate themselves,
-//! compiled with loom's locks and atomics. Loom also tells of a thread that is never woken.
+//! Model check of queues and signals: the crate's own source files, compiled with loom's locks and
+//! atomics, in every order in which threads can meet. Loom also reports a thread that nobody wakes.
 
 #[allow(dead_code)]
 #[path = "../src/queue.rs"]
@@ -26,7 +26,7 @@ mod sync {
     pub use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
     pub use loom::sync::{Condvar, Mutex, MutexGuard};
 
-    /// Once: more looks are more of the same orders.
+    /// One look: further looks repeat the same orders.
     pub const fn looks(_times: usize) -> usize {
         1
     }
@@ -47,26 +47,26 @@ use loom::cell::UnsafeCell;
 use queue::{Executor, SoftwareQueue};
 use signal::{Outcome, Signal};
 
-/// As the crate's, with signals of the model.
+/// The crate's `Packet`, with signals of the model.
 struct Packet {
     work: Work,
     waits: Vec<Signal>,
     done: Signal,
 }
 
-/// As the crate's.
+/// The crate's `Queue`.
 trait Queue {
     fn submit(&self, packet: Packet);
 }
 
-/// Writes down what it was given, without a lock: loom tells of two packets at a time, and of one that does
-/// not see what the one before it wrote.
+/// Records its copies without a lock: loom reports two packets that run at the same time, and one that
+/// does not see the write of the one before.
 struct Notes(UnsafeCell<Vec<u64>>);
 
-// SAFETY: queues run one packet at a time, which is what is tried here.
+// SAFETY: a queue runs one packet at a time, which this test checks.
 unsafe impl Sync for Notes {}
 
-/// Copies to here and beyond are short.
+/// Copies to this address and above count as short.
 const SHORT: u64 = 100;
 
 impl Executor for Notes {
@@ -74,7 +74,7 @@ impl Executor for Notes {
         Ok(())
     }
     fn copy(&self, copy: &Copy) -> Result<(), Failure> {
-        // SAFETY: loom looks after it.
+        // SAFETY: loom checks the access.
         self.0.with_mut(|notes| unsafe { (*notes).push(copy.to) });
         Ok(())
     }
@@ -95,7 +95,7 @@ impl Notes {
     }
 
     fn read(&self) -> Vec<u64> {
-        // SAFETY: as in `copy`.
+        // SAFETY: loom checks the access.
         self.0.with(|notes| unsafe { (*notes).clone() })
     }
 }
@@ -108,12 +108,12 @@ fn submit(queue: &SoftwareQueue<Notes>, to: u64, waits: &[&Signal]) -> Signal {
     done
 }
 
-/// Waits, and sees that all went well.
+/// Waits, and expects success.
 fn ended(signal: &Signal) {
     assert_eq!(signal.wait().failure, None);
 }
 
-/// All orders in which threads are interrupted so often at most where they could go on.
+/// Tries all orders with at most this number of preemptions.
 fn model(interruptions: usize, body: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(interruptions);
@@ -130,7 +130,7 @@ fn work_runs_in_order_wherever_it_runs() {
         ended(&second);
         assert!(first.is_done());
         assert_eq!(notes.read(), [1, SHORT]);
-        // On this thread, unless the queue's has not yet left what it ran.
+        // This thread runs it, unless the queue's thread is still at its last packet.
         ended(&submit(&queue, SHORT + 1, &[]));
         assert_eq!(notes.read(), [1, SHORT, SHORT + 1]);
     });
@@ -160,7 +160,7 @@ fn what_waits_for_another_threads_signal_runs_after_it() {
         let opened = gate.clone();
         let thread = loom::thread::spawn(move || opened.complete(Outcome::default()));
         let done = submit(&queue, SHORT, &[&gate]);
-        // What was submitted runs although nobody can submit any more.
+        // Submitted work runs even after the queue was dropped.
         drop(queue);
         ended(&done);
         assert!(gate.is_done());

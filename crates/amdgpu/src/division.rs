@@ -186,7 +186,7 @@ pub fn two_over_pi(x: f64, segment: u32) -> f64 {
 mod tests {
     use super::*;
 
-    /// A division as compilers write it, from these steps.
+    /// A division from these steps, as compilers generate it.
     fn divide(a: f32, b: f32) -> f32 {
         let (d, _) = one32(b, b, a);
         let (n, back) = one32(a, b, a);

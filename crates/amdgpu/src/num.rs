@@ -306,14 +306,14 @@ mod tests {
         };
         let same = |a: f64, b: f64| a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan();
         for _ in 0..200_000 {
-            // Any bits, then a sum that nearly cancels, then one far below the other.
+            // Random bits, then a sum that nearly cancels, then terms of very different sizes.
             let [a, b, c] = [next(), next(), next()].map(f64::from_bits);
             let near = f64::from_bits((a * b).to_bits() ^ next() >> 50 ^ 1 << 63);
             for c in [c, near, c * 1e-200, 0.0] {
                 let (ours, right) = (fma64_scaled(a, b, c, 0), a.mul_add(b, c));
                 assert!(same(ours, right), "{a:e} * {b:e} + {c:e}: {ours:e}, not {right:e}");
             }
-            // A denormal result of operands that can be scaled exactly before: c has 20 bits.
+            // A denormal result whose operands can be scaled exactly: c has 20 bits.
             let unit = |x: u64| f64::from_bits(x >> 12 | 1023 << 52);
             let c = f64::from_bits((unit(next()).to_bits() >> 33) << 33) * 2f64.powi(-900);
             let (a, b) = (unit(next()) * 2f64.powi(-480), unit(next()) * 2f64.powi(-430));
@@ -335,7 +335,7 @@ mod tests {
         assert_eq!(ldexp64(-1.25, 3), -10.0);
         assert_eq!(ldexp64(1.0, 1024), f64::INFINITY);
         assert_eq!(ldexp64(0.5, 1024), 2f64.powi(1023));
-        // 1 + 2^-52 and a shift by 52 places below the normal numbers: the last bit makes it round up.
+        // 1 + 2^-52, moved 52 places below the normal numbers: the last bit makes it round up.
         assert_eq!(ldexp64(1.0 + f64::EPSILON, -1075), f64::from_bits(1));
         assert_eq!(ldexp32(1.0, -149), f32::from_bits(1));
         assert_eq!(ldexp32(1.5, 200), f32::INFINITY);

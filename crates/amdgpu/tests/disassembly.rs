@@ -1,8 +1,8 @@
-//! What bytes are, against LLVM's disassembler: an independent reader of the same formats.
+//! Compares the decoder with LLVM's disassembler, an independent reader of the same formats.
 //!
-//! For each opcode of each format words are drawn, decoded here and by `llvm-mc` of LLVM 19. Both must agree whether there
-//! is an instruction, how long it is, its name, its operands and its modifiers. Runs where scripts/cuda-toolkits has put
-//! clang, else says that it was left out.
+//! For each opcode of each format the test draws random words and decodes them here and by `llvm-mc`
+//! of LLVM 19. Both must agree whether the words are an instruction, on its length, name, operands and
+//! modifiers. It needs clang from scripts/cuda-toolkits; without it, it prints that it was left out.
 
 #[path = "disassembly/draw.rs"]
 mod draw;
@@ -16,14 +16,14 @@ use std::collections::BTreeMap;
 use cushim_amdgpu::decode::{Error, decode};
 use cushim_amdgpu::target::Target;
 
-/// Registers that do not begin where a group of them must: LLVM takes the group that holds them.
+/// Misaligned groups of registers: LLVM takes the aligned group that holds them.
 const FIRST: Error = Error::Field("the first of two scalar registers");
 const DESTINATION: Error = Error::Field("the destination of a scalar load");
 
-/// Words that one of the two takes for an instruction and the other does not, where that is known.
+/// Known differences: words that only one of the two takes for an instruction.
 fn excused(ours: bool, llvm: &str, format: &str) -> bool {
-    // LLVM refuses more: registers that do not begin where a group of them must, operands of a kind that an instruction
-    // does not take. To execute such words does no harm.
+    // LLVM refuses more: misaligned groups of registers, and operands of a kind that an instruction does
+    // not take. It does no harm to execute such words.
     ours || text::known_only_to_llvm(llvm, format)
 }
 
@@ -43,7 +43,7 @@ fn compare(name: &str, target: Target, arguments: &[&str]) {
         match (&ours, llvm) {
             (Ok(inst), Some((text, bytes))) => {
                 let (a, b) = (text::ours(inst), text::llvms(text, inst));
-                // Such a constant LLVM encodes anew, as a literal.
+                // LLVM encodes such a constant anew, as a literal.
                 let longer = usize::from(inst.bytes) + 4 == *bytes && text::half(text);
                 if a != b || usize::from(inst.bytes) != *bytes && !longer {
                     let length = inst.bytes;

@@ -1,8 +1,9 @@
-//! What instructions compute, against LLVM's constant folding: an independent model of each.
+//! Compares the results of instructions with LLVM's constant folding, an independent model of each.
 //!
-//! For each row of a table, 64 sets of operands are drawn (random bits, and values at the edges), the instruction runs
-//! on 64 lanes, and `opt` of LLVM 19 folds the same operation on the same constants. Bits must be equal; a NaN is a
-//! NaN. Runs where scripts/cuda-toolkits has put clang, else says that it was left out.
+//! For each row of a table the test draws 64 sets of operands (random bits, and edge values). It runs
+//! the instruction on 64 lanes, and `opt` of LLVM 19 folds the same operation on the same constants.
+//! Bits must be equal; any NaN equals any NaN. It needs clang from scripts/cuda-toolkits; without it,
+//! it prints that it was left out.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -15,10 +16,10 @@ use cushim_amdgpu::table::{Encoding, rows};
 use cushim_amdgpu::target::Isa;
 use cushim_amdgpu::wave::{State, Wave};
 
-/// Instructions and what they are in LLVM's language; the file's head explains.
+/// Instructions and their equivalents in LLVM IR; the file's head explains the format.
 const TABLE: &str = include_str!("folding/operations.txt");
 
-/// Name, types of the operands and the result, and the operation, line by line.
+/// Name, types of operands and result, and the operation, line by line.
 fn operations() -> Vec<(&'static str, &'static str, String)> {
     let lines = TABLE.lines().filter(|line| !line.starts_with('#'));
     lines
@@ -30,7 +31,7 @@ fn operations() -> Vec<(&'static str, &'static str, String)> {
         .collect()
 }
 
-/// LLVM's type, and how many bits.
+/// The LLVM type, and its number of bits.
 fn kind(letter: u8) -> (&'static str, u32) {
     match letter {
         b'i' => ("i32", 32),
@@ -54,7 +55,7 @@ impl Random {
         self.0 ^ self.0 >> 29
     }
 
-    /// Bits of a type: any, or a value at an edge.
+    /// Random bits of a type, or an edge value.
     fn operand(&mut self, letter: u8) -> u64 {
         let (any, choice) = (self.next(), self.next() % 4);
         let edges: &[u64] = match letter {
@@ -90,7 +91,7 @@ impl Random {
         };
         let value = match (choice, letter) {
             (0, _) => edges[any as usize % edges.len()],
-            // Numbers of middling size, so that sums and products are not all at the ends.
+            // Numbers of medium size, so that not all sums and products overflow or vanish.
             (1, b'f') => u64::from((any as i32 as f32 / 65536.0).to_bits()),
             (1, b'd') => (any as i64 as f64 / 1e12).to_bits(),
             (1, b'i') => any % 70,
@@ -102,7 +103,7 @@ impl Random {
 
 struct Buffer(Range);
 
-// SAFETY: the range is of a buffer that lives as long as the machine.
+// SAFETY: the range belongs to a buffer that lives as long as the machine.
 unsafe impl Memory for Buffer {
     fn find(&self, address: u64) -> Option<Range> {
         Some(self.0).filter(|range| range.start <= address && address < range.end)
@@ -121,7 +122,7 @@ fn assemble(name: &str, sources: usize) -> [u32; 2] {
     if let Some(op) = row(Encoding::Vop3p) {
         return [0b1_1010_0111 << 23 | op << 16 | 1 << 14 | 8, second | 3 << 27];
     }
-    // Of scalar ones: sources s[2:3] and s[4:5], destination s[8:9]; s_nop fills the second word.
+    // Scalar formats: sources s[2:3] and s[4:5], destination s[8:9]; s_nop fills the second word.
     if let Some(op) = row(Encoding::Sop2) {
         return [2 << 30 | op << 23 | 8 << 16 | 4 << 8 | 2, 0xbf80_0000];
     }
@@ -172,7 +173,7 @@ fn executed(name: &str, types: &[u8], operands: &[[u64; 3]; 64]) -> Vec<u64> {
         .collect()
 }
 
-/// A function without arguments that returns an operation's result as an integer.
+/// An LLVM function without arguments that returns an operation's result as an integer.
 fn function(text: &mut String, number: usize, types: &[u8], operation: &str, operands: &[u64; 3]) {
     let (result, sources) = types.split_last().expect("a result");
     let (kind_of_result, bits) = kind(*result);
@@ -188,7 +189,7 @@ fn function(text: &mut String, number: usize, types: &[u8], operation: &str, ope
     );
 }
 
-/// Declarations of all intrinsics, by the calls.
+/// Declarations of all intrinsics that the operations call.
 fn declarations(text: &mut String, operations: &[(&str, &str, String)]) {
     let mut seen = std::collections::BTreeSet::new();
     for (.., operation) in operations {
@@ -209,7 +210,7 @@ fn declarations(text: &mut String, operations: &[(&str, &str, String)]) {
     }
 }
 
-/// What `opt` folds the functions to, by number.
+/// Folds the functions by `opt`; the results by number.
 fn folded(program: &PathBuf, text: &str) -> Vec<Option<u64>> {
     let folder = tempfile::tempdir().expect("a folder");
     let input = folder.path().join("in.ll");
@@ -253,8 +254,8 @@ fn same(letter: u8, ours: u64, theirs: u64) -> bool {
     ours == theirs & mask || is_nan(letter, ours) && is_nan(letter, theirs & mask)
 }
 
-/// Where the two may differ: LLVM's minnum of two zeros gives any of them; of a median with a NaN, AMD's text says
-/// that it is the least, and LLVM folds it to the greatest where the NaN comes last.
+/// Known differences: LLVM's minnum of two zeros gives either zero; AMD's manual defines the median with
+/// a NaN as the minimum, and LLVM folds it to the maximum where the NaN comes last.
 fn excused(name: &str, letter: u8, operands: &[u64; 3], ours: u64, theirs: u64) -> bool {
     if name == "v_med3_f32" && operands.iter().any(|operand| is_nan(b'f', *operand)) {
         return true;
@@ -273,7 +274,7 @@ fn instructions_are_what_llvm_folds() {
     }
     let mut random = Random(0x853c_49e6_748f_ea9b);
     let operations = operations();
-    // Intrinsics of AMD's are folded for its target alone.
+    // LLVM folds AMD's intrinsics only for AMD's target.
     let mut text = "target triple = \"amdgcn-amd-amdhsa\"\n".to_owned();
     declarations(&mut text, &operations);
     let drawn: Vec<[[u64; 3]; 64]> = operations

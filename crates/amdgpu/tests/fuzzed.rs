@@ -1,4 +1,4 @@
-//! The bodies of the fuzz targets on random data, and on data that is nearly right.
+//! The bodies of the fuzz targets on random data, and on data that is almost valid.
 
 use cushim_testkit::amdgpu;
 
@@ -34,7 +34,7 @@ fn bytes(random: &mut Random, count: usize) -> Vec<u8> {
     for _ in 0..count {
         let word = random.next();
         let format = FORMATS[random.next() as usize % FORMATS.len()];
-        // Formats differ in how many bits name them; what overlaps is another format's, as good as any.
+        // Formats have prefixes of different lengths; a word that matches another format is fine, too.
         let word = if random.next().is_multiple_of(8) { word } else { format | word & 0x01ff_ffff };
         data.extend(word.to_le_bytes());
     }
@@ -54,7 +54,7 @@ fn random_code_ends_or_is_stopped() {
     let mut random = Random(0x0fed_cba9_8765_4321);
     for _ in 0..3000 {
         let mut data = bytes(&mut random, 16 + 24);
-        // No rounding mode that is refused.
+        // The rounding mode is one that the emulator accepts.
         data[48..52].copy_from_slice(&0x000f_003fu32.to_le_bytes());
         data[56..58].copy_from_slice(&0x0bu16.to_le_bytes());
         amdgpu::executed(&data);

@@ -258,7 +258,7 @@ global_asm!(
 mod tests {
     use std::ffi::{c_char, c_int, c_void};
 
-    // The functions above: the test binary's own come before those of the C library.
+    // The functions above, which take precedence over the C library's in the test binary.
     unsafe extern "C" {
         fn memcpy(to: *mut c_void, from: *const c_void, size: usize) -> *mut c_void;
         fn memmove(to: *mut c_void, from: *const c_void, size: usize) -> *mut c_void;
@@ -279,7 +279,7 @@ mod tests {
         (0..size).map(|n| (n * 31 % 251) as u8).collect()
     }
 
-    /// Every distance between the two ranges that matters to the cases, both ways.
+    /// Every distance between the two ranges that selects another case, in both directions.
     #[test]
     fn copies_that_overlap_or_do_not() {
         for size in sizes() {
@@ -299,7 +299,7 @@ mod tests {
                 );
             }
             let (source, mut copy) = (pattern(size + 3), vec![0u8; size + 3]);
-            // SAFETY: both have more bytes.
+            // SAFETY: both have at least as many bytes.
             unsafe { memcpy(copy.as_mut_ptr().add(1).cast(), source.as_ptr().add(2).cast(), size) };
             assert!(
                 copy[1..=size] == source[2..2 + size] && copy[size + 1..] == [0; 2] && copy[0] == 0
@@ -324,7 +324,7 @@ mod tests {
     fn the_first_difference_decides() {
         for size in 0..70 {
             let one = pattern(size);
-            // SAFETY: as many bytes as said, here and below.
+            // SAFETY: the ranges have as many bytes as the call says, here and below.
             assert_eq!(unsafe { memcmp(one.as_ptr().cast(), one.as_ptr().cast(), size) }, 0);
             for at in 0..size {
                 let mut other = one.clone();
@@ -334,9 +334,9 @@ mod tests {
                 }
                 let (a, b) = (one.as_ptr().cast(), other.as_ptr().cast());
                 let expected = one[at].cmp(&other[at]) as c_int;
-                // SAFETY: both arrays have `size` bytes at least.
+                // SAFETY: both arrays have at least `size` bytes.
                 assert_eq!(unsafe { memcmp(a, b, size) }.signum(), expected, "{size} {at}");
-                // SAFETY: both arrays have `size` bytes at least.
+                // SAFETY: both arrays have at least `size` bytes.
                 assert_eq!(unsafe { memcmp(b, a, size) }.signum(), -expected);
             }
         }
@@ -345,7 +345,7 @@ mod tests {
     #[test]
     fn strings_end_at_the_first_zero() {
         let text = c"twelve bytes".as_ptr();
-        // SAFETY: a C string; nothing behind `most` is read.
+        // SAFETY: a C string; nothing after `most` is read.
         let found =
             unsafe { (strlen(text), strlen(c"".as_ptr()), strnlen(text, 5), strnlen(text, 99)) };
         assert_eq!(found, (12, 0, 5, 12));

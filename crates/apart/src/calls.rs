@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn answers_and_errors_are_those_of_the_c_library() {
-        // SAFETY: strings, places and numbers as the calls want them.
+        // SAFETY: strings, places and numbers that the calls accept.
         unsafe {
             let fd = libc::open(c"/proc/self/comm".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
             assert!(fd >= 0);
@@ -142,7 +142,7 @@ mod tests {
             let bad = libc::timespec { tv_sec: -1, tv_nsec: 0 };
             let slept = libc::clock_nanosleep(libc::CLOCK_MONOTONIC, 0, &bad, std::ptr::null_mut());
             assert_eq!(slept, libc::EINVAL);
-            // The sixth argument of a call: mmap by number.
+            // A call with six arguments: mmap by its number.
             let page = libc::syscall(libc::SYS_mmap, 0, 4096, libc::PROT_READ, 0x22, -1, 0);
             assert!(page > 0 && libc::munmap(page as *mut _, 4096) == 0);
         }

@@ -269,7 +269,7 @@ mod tests {
             (1 << 20, 8),
         ] {
             let layout = layout(size, align);
-            // SAFETY: a layout of some bytes; pieces are given back once.
+            // SAFETY: a layout of nonzero size; each piece is freed once.
             unsafe {
                 let pieces: Vec<*mut u8> = (0..50).map(|_| HEAP.alloc(layout)).collect();
                 for (n, piece) in pieces.iter().enumerate() {
@@ -286,14 +286,14 @@ mod tests {
                 HEAP.dealloc(zeros, layout);
             }
         }
-        // SAFETY: no bytes are touched.
+        // SAFETY: the bytes are not accessed.
         assert!(unsafe { HEAP.alloc(layout(8, 8192)) }.is_null());
     }
 
     #[test]
     fn one_block_is_cut_into_many_pieces() {
         static ONE: Heap = Heap::new();
-        // SAFETY: layouts of some bytes.
+        // SAFETY: layouts of nonzero size.
         let pieces: Vec<usize> =
             (0..BLOCK / 64).map(|_| unsafe { ONE.alloc(layout(64, 8)) }.addr()).collect();
         let first = pieces[0];
@@ -303,7 +303,7 @@ mod tests {
     #[test]
     fn what_grows_or_shrinks_keeps_its_bytes() {
         let sizes = [1, 16, 17, 1000, 65_537, 1 << 20, (1 << 20) + 1, 5_000_000, 70_000, 30_000, 3];
-        // SAFETY: each size is the one before for the next.
+        // SAFETY: each call passes the previous size.
         unsafe {
             let mut at = HEAP.alloc(layout(1, 8));
             at.write(9);
@@ -337,7 +337,7 @@ mod tests {
                     let mut held: Vec<(*mut u8, usize)> = Vec::new();
                     for n in 0..20_000usize {
                         let size = 16 + n * 7 % 48;
-                        // SAFETY: pieces of this thread, each given back once.
+                        // SAFETY: pieces of this thread, each freed once.
                         unsafe {
                             let piece = HEAP.alloc(layout(size, 8));
                             piece.write_bytes(me, size);

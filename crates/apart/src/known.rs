@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn variables_are_those_of_the_environment() {
         let ask = |name: &CStr| {
-            // SAFETY: a valid name; what comes is a string of the environment.
+            // SAFETY: a valid name; the result is a string of the environment.
             unsafe {
                 let value = variable(name.as_ptr());
                 (!value.is_null()).then(|| CStr::from_ptr(value).to_string_lossy().into_owned())

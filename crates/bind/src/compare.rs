@@ -229,7 +229,7 @@ mod tests {
                 .is_empty()
         );
         assert!(compare(&ours, &theirs(&[("other", Space::Const, 4)]), &[]).problems.is_empty());
-        // A static variable of code that is not relocatable, and of one that is.
+        // A static variable of code that is not relocatable, and one of relocatable code.
         let plain = super::tests::ours(".const .f32 _ZL5scale;");
         let found = compare(&plain, &theirs(&[(&name("08bbc9a4"), Space::Const, 4)]), &[]).problems;
         assert!(found.iter().any(|p| p.contains("rename ")), "{found:?}");

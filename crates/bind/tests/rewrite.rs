@@ -1,5 +1,5 @@
-//! Rewritten texts: what they are, and that kernels of them do with the program's variables what those of the
-//! original do with their own, by the interpreter of `cushim_ptx`.
+//! Rewritten PTX: its text, and that its kernels treat the program's variables as the original's
+//! kernels treat their own. `cushim_ptx`'s interpreter runs both.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use cushim_bind::{
@@ -14,7 +14,7 @@ use device::Device;
 
 const HEAD: &str = ".version 8.0\n.target sm_80\n.address_size 64\n";
 
-/// Everything that a text has is bound, but what is in `own`.
+/// Binds all variables of a text except those in `own`.
 fn bound(text: &str, own: &[&str]) -> Vec<Bound> {
     let own: Vec<String> = own.iter().map(|name| (*name).to_owned()).collect();
     let program = theirs(text.as_bytes(), &Limits::DEFAULT);
@@ -33,8 +33,8 @@ fn rewritten(body: &str, own: &[&str]) -> Result<Rewritten, Error> {
     Ok(new)
 }
 
-/// Runs kernel `k(out)` of the text as it is, and of its rewritten form on storage of the program's that begins as
-/// `program` says; answers `words` words of the output of both.
+/// Runs kernel `k(out)` of the original text and of the rewritten text, whose program's variables
+/// begin with the values in `program`; returns `words` words of both outputs.
 fn both(body: &str, own: &[&str], program: &[(&str, &[u8])], words: usize) -> [Vec<u32>; 2] {
     let text = format!("{HEAD}{body}");
     let plain = Device::new(&text);
@@ -126,7 +126,7 @@ fn global_variables_in_all_forms() {
     let [plain, new] = both(&body, &[], &[("count", &5u32.to_le_bytes()), ("list", &list)], 7);
     assert_eq!(plain, [5, 3, 12, 8, 3, 4, 9]);
     assert_eq!(new, plain);
-    // One of its own, the other the program's.
+    // One variable is its own, the other the program's.
     let [plain, new] = both(&body, &["count"], &[("list", &list)], 7);
     assert_eq!(new, plain);
 }
@@ -241,10 +241,10 @@ fn without_bound_variables_the_code_stays() {
 
 use cushim_testkit::bind as fuzz;
 
-/// What the fuzzer does, on pieces of statements put together by fixed numbers.
+/// The fuzz target's body, on random sequences of PTX fragments with a fixed seed.
 #[test]
 fn any_text_is_rewritten_or_refused() {
-    // What fuzzing found.
+    // Regressions that fuzzing found.
     fuzz::rewritten(include_bytes!("../../../fuzz/regressions/bind_rewrite/string-without-end"));
     fuzz::rewritten(include_bytes!("../../../fuzz/regressions/bind_rewrite/sum-of-variables"));
     let pieces = [

@@ -392,7 +392,7 @@ mod tests {
     use super::*;
     use crate::product::compute;
 
-    /// Every form that a product may ask for.
+    /// Every form that a product can need.
     fn forms() -> Vec<Form> {
         let kinds = || (0..32).filter_map(Kind::of);
         let mut forms = Vec::new();

@@ -342,7 +342,7 @@ mod tests {
         ] {
             assert_eq!(wrong.check(), Err(status::INVALID_VALUE), "{wrong:?}");
         }
-        // Rows of a factor that is turned are its inner index.
+        // The rows of a transposed factor are its inner index.
         assert_eq!(product([9, 901, 7], [0, 0]).check(), Ok(()));
     }
 
@@ -366,7 +366,7 @@ mod tests {
         let product = vector(0, -2, 3).unwrap();
         assert_eq!((product.sizes, product.operations), ([1, 9, 5], [0, 1]));
         let (_, parameter, ..) = product.plan().unwrap();
-        // Rows of `a` are rows, `x` is read from its last place on, and `y` has every third.
+        // `a` is read by rows, `x` backwards from its last element, and `y` at every third element.
         assert_eq!((parameter.a.at, parameter.a.first, parameter.a.second), (0x1000, 4, 36));
         assert_eq!((parameter.b.at, parameter.b.first), (0x2000 + 4 * 2 * 4, -8));
         assert_eq!((parameter.c.at, parameter.c.first), (0x3000, 12));
@@ -393,7 +393,7 @@ mod tests {
         let lower = square(C, true, 0, 0).unwrap();
         assert_eq!((lower.operations, lower.compute.scale), ([0, 2], S));
         assert_eq!(lower.plan().unwrap().1.half, 1 | 4);
-        // Where the result is computed turned, its halves change places.
+        // If the result is computed transposed, its halves change places.
         let turned = square(S, false, 0, 1).unwrap();
         let (form, parameter, ..) = turned.plan().unwrap();
         assert!(form.half);

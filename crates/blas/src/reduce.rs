@@ -376,7 +376,7 @@ mod tests {
             Parameter { at: [0x1000, 0x2000 + 8 * 3 * 4], step: [8, -12], length: 9, result: 0 };
         assert_eq!(dot.plan(), expected);
         assert_eq!(Reduction { length: -1, ..dot }.plan().length, 0);
-        // One vector has no elements behind one another that way.
+        // A single vector has no consecutive elements in that direction.
         let sum = Reduction { what: What::Sum, ..dot };
         let [x, y] = sum.vectors;
         assert_eq!(sum.plan().length, 9);

@@ -311,11 +311,11 @@ mod tests {
         let plan = |side, fill, operation| triangle(side, fill, operation).plan().unwrap().unwrap();
         let lower = plan(0, 0, 0);
         assert_eq!((lower.t, lower.b), ([0x1000, 8, 80], [0x8000, 8, 160]));
-        // The last row comes first.
+        // The last row is solved first.
         let upper = plan(0, 1, 0);
         assert_eq!((upper.t, upper.b), ([0x1000 + 3 * 88, -8, -80], [0x8000 + 3 * 8, -8, 160]));
         assert_eq!(plan(0, 1, 1).t, [0x1000, 80, 8]);
-        // Right-hand sides are rows.
+        // The right-hand sides are rows.
         let right = plan(1, 1, 0);
         assert_eq!((right.t, right.b), ([0x1000, 80, 8], [0x8000, 160, 8]));
         assert_eq!((right.rows, right.sides), (3, 4));

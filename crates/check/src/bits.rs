@@ -174,7 +174,7 @@ mod tests {
         bits.copy(FIRST + 101, FIRST, 20);
         let set = |at: u64| (0..30).filter(|n| bits.are_set(at + n, 1)).collect::<Vec<u64>>();
         assert_eq!(set(FIRST + 101), [0, 3, 4, 9, 17, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29]);
-        // Onto itself, further up.
+        // A copy within the same bits, to a higher place.
         bits.copy(FIRST + 2, FIRST, 20);
         assert_eq!(set(FIRST), [0, 2, 5, 6, 11, 19]);
     }

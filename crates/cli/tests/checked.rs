@@ -1,4 +1,5 @@
-//! Seeds for fuzzing what `cushim check` and `cushim profile` read, which are tests of the same properties.
+//! Seeds for the fuzz targets of `cushim check` and `cushim profile`; the tests check the same
+//! properties on them.
 #![allow(clippy::unwrap_used)]
 
 use cushim_testkit::{check, profile};

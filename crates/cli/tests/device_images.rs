@@ -1,4 +1,4 @@
-//! `cushim ls` and `cushim extract` as a user runs them.
+//! `cushim ls` and `cushim extract`, as a user runs them.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -87,7 +87,7 @@ fn kernels_are_merged() {
         assert_eq!(image["params"].to_string(), "[[0,4],[8,8],[16,24],[40,1]]");
         assert_eq!(image["param_bytes"], 41);
     }
-    // As `cuobjdump --dump-resource-usage` prints them.
+    // The format of `cuobjdump --dump-resource-usage`.
     let numbers: Vec<_> =
         mixed.iter().map(|i| (i["registers"].as_u64(), i["shared"].as_u64())).collect();
     assert_eq!(numbers, [(None, None), (Some(8), Some(0)), (Some(10), Some(0))]);
@@ -117,7 +117,7 @@ fn operations_of_kernels_are_counted() {
 
 #[test]
 fn verifying_hashes_the_contents() {
-    // The same source, the same compiler: the PTX is the same however it is packed.
+    // Same source, same compiler: the PTX is the same, whatever the container.
     let hashes: Vec<String> = ["group.fatbin", "zstd.fatbin"]
         .map(|name| {
             let path = data(name);
@@ -158,7 +158,7 @@ fn images_are_extracted() {
     assert!(text(&again.stderr).contains("exists; --force overwrites it"));
     assert_eq!(cushim(&["extract", group, "-o", out, "--force"]).status.code(), Some(0));
 
-    // Several files: a folder each.
+    // Several files: one folder each.
     let both = folder.path().join("both");
     let lz4 = data("lz4.fatbin");
     let both = both.to_str().unwrap();

@@ -1,4 +1,5 @@
-//! Seeds for fuzzing the description of a captured launch, which are tests of the same properties.
+//! Seeds for the fuzz target of the description of a captured launch; the tests check the same
+//! properties on them.
 #![allow(clippy::unwrap_used)]
 
 use cushim_cli::replay::folder::CapturedLaunch;

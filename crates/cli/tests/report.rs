@@ -1,5 +1,4 @@
-//! What `cushim report` sums up of made-up trace files. `UPDATE_GOLDEN=1 cargo test` writes the golden
-//! files anew.
+//! Reports of made-up trace files. `UPDATE_GOLDEN=1 cargo test` writes the golden files anew.
 
 use cushim_testkit::analysis as fuzz;
 #[path = "common/manual.rs"]
@@ -18,7 +17,7 @@ const LAUNCH: u16 = 1;
 const MEMCPY: u16 = 2;
 const SYNC: u16 = 3;
 
-/// A process that launches two kernels `rounds` times and copies; `rank` names its place in a job.
+/// A process that launches two kernels `rounds` times and copies; `rank` is its rank in a job.
 fn process(pid: u32, rank: Option<u32>, rounds: u64, slow: u64, second: &str) -> FileBuilder {
     let mut file = FileBuilder::new(&Process {
         pid,
@@ -189,7 +188,7 @@ fn json_is_true_and_documented() {
     assert_eq!(fate("step<double>"), "new");
 }
 
-/// The page of a comparison has the changes first, each column under a name of its own, and B's tables.
+/// The page of a comparison shows the changes first, gives each column its own name, and has B's tables.
 #[test]
 fn changes_as_a_page() {
     let folder = Folder::new();
@@ -248,7 +247,7 @@ fn options_that_do_not_fit_are_refused() {
     assert!(events.starts_with("k1 init<<<16, 256>>>("), "{events}");
 }
 
-/// A process whose names mean something in HTML, whose kernels a GPU's clock saw, with marks.
+/// A process whose names contain HTML, whose kernels have GPU times, with marks.
 fn hostile() -> FileBuilder {
     let mut file = process(300, None, 9, 4_000, "<img src=x onerror=alert(1)></script><b>'\"&amp;");
     for n in 0..9u64 {
@@ -296,7 +295,8 @@ fn hostile() -> FileBuilder {
     file
 }
 
-/// Sums of counters over launches and files, whose lists differ; those of other kernels' work, and without a list, do not count.
+/// Sums of counters over launches and files with different lists of counters; work of other kernels, and
+/// work without a list, does not count.
 #[test]
 fn counters_are_summed_by_kernel() {
     let folder = Folder::new();
@@ -351,8 +351,8 @@ fn counters_are_summed_by_kernel() {
     assert!(!nothing.contains("counters:"));
 }
 
-/// Where `$CUSHIM_PAGE_TRACES` names a folder, its traces stay there: `scripts/report-check` opens the page of
-/// them in a browser.
+/// If `$CUSHIM_PAGE_TRACES` names a folder, the traces stay there: `scripts/report-check` opens their
+/// page in a browser.
 #[test]
 fn page_is_one_file_and_holds_the_report() {
     let folder = Folder::new();
@@ -363,7 +363,7 @@ fn page_is_one_file_and_holds_the_report() {
         }
     }
     let page = folder.good(&[".", "--format", "html"]);
-    // Ours: the text for browsers without scripts, the data, the script.
+    // Three script elements of ours: the text for browsers without scripts, the data, the script.
     assert_eq!(page.matches("</script>").count(), 2, "{page}");
     for outside in ["http:", "https:", "src=", "@import", "url("] {
         let ours = page.replace("<img src=x", "").replace("\\u003cimg src=x", "");
@@ -401,7 +401,7 @@ fn page_is_one_file_and_holds_the_report() {
     assert!(only.contains("\"id\":\"stream\"") && !only.contains("\"id\":\"api\""), "{only}");
 }
 
-/// Whatever bytes a file holds, there is an answer or a one-line error, and no panic.
+/// Any bytes in a file give an answer or a one-line error, and no panic.
 #[test]
 fn damaged_files() {
     let whole = process(7, None, 40, 100, "_Z4stepIfEvPT_i").bytes();
@@ -422,7 +422,7 @@ fn damaged_files() {
     }
 }
 
-/// What `scripts/fuzz` begins with, and what fuzzing once broke.
+/// Seeds for `scripts/fuzz`, and inputs with which fuzzing once found a fault.
 #[test]
 fn seeds_for_fuzzing() {
     let targets = [("trace_report", fuzz::report as fn(&[u8])), ("trace_export", fuzz::export)];
@@ -443,7 +443,7 @@ fn seeds_for_fuzzing() {
     }
 }
 
-/// Reports and exports of damaged files are sound, or there is an error.
+/// Reports and exports of damaged files are valid, or there is an error.
 #[test]
 fn damaged_files_in_every_format() {
     let whole = hostile().bytes();
@@ -460,7 +460,7 @@ fn damaged_files_in_every_format() {
     }
 }
 
-/// Where `-o` leads: devices are written to, own links followed, files replaced whole.
+/// `-o` writes to devices, follows the user's own links, and replaces whole files.
 #[test]
 fn output_paths() {
     use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
@@ -490,7 +490,7 @@ fn output_paths() {
     assert!(at("link").symlink_metadata().unwrap().is_symlink(), "the link stays");
     assert!(std::fs::read(at("old")).unwrap().starts_with(b"{"));
     assert_eq!(at("old").metadata().unwrap().permissions().mode() & 0o777, 0o600);
-    // A report that cannot be made leaves what was there.
+    // A report that fails leaves the old file.
     std::fs::write(at("kept"), "old").unwrap();
     std::fs::write(&trace, "no trace").unwrap();
     assert!(!report(&at("kept")).status.success());

@@ -1,4 +1,4 @@
-//! Seeds for fuzzing what the audit library tells of a run, which are tests of the same properties.
+//! Seeds for the fuzz target of the audit library's reports to the launcher; the tests check the same properties.
 #![allow(clippy::unwrap_used)]
 
 use cushim_testkit::doctor;

@@ -1,4 +1,4 @@
-//! What `report` shows of made-up trace files, byte for byte. `UPDATE_GOLDEN=1 cargo test` writes the
+//! The output of `report` for made-up trace files, byte for byte. `UPDATE_GOLDEN=1 cargo test` writes the
 //! golden files anew.
 
 use cushim_testkit::trace as fuzz;
@@ -159,7 +159,7 @@ fn pointer(n: u64) -> [u8; 8] {
     (0x7f3a_0000_0000 + n).to_le_bytes()
 }
 
-/// A program that does a little of everything.
+/// A program with events of every kind.
 fn program() -> Sample {
     let mut s = Sample::new(4242, 1, &["app", "1024"]);
     s.call(MALLOC, 90_000, 0, 0, 1, &[0x7f3a_0000_0000, 4096]);
@@ -279,7 +279,7 @@ fn summary_only_with_full_names() {
 fn json_lines() {
     let options = ViewOptions { format: Format::Jsonl, nested: true, ..all_classes() };
     let (text, _) = show(&[&program()], options);
-    // Every line is one object, and the 400 repetitions are not folded.
+    // Each line is one object, and the 400 repetitions are not folded.
     let values: Vec<serde_json::Value> =
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(values.first().unwrap()["event"], "header");
@@ -288,7 +288,7 @@ fn json_lines() {
     assert_eq!(steps.count(), 402);
     let nested = values.iter().find(|v| v["depth"] == 1).unwrap();
     assert!(values.iter().any(|v| v["id"] == nested["parent"] && v["api"] == "cudaLaunchKernel"));
-    // One of each kind is enough to keep.
+    // The golden file keeps one event of each kind.
     let kept =
         text.lines().zip(&values).filter(|(_, v)| v["kernel_id"] != "k2" || v["event"] != "launch");
     let kept: Vec<String> = kept.map(|(line, _)| format!("{line}\n")).collect();
@@ -371,7 +371,7 @@ fn filters() {
         .unwrap(),
         ..ViewOptions::default()
     };
-    // What failed or never came back shows whatever is chosen, unless it is another kernel's.
+    // Failed and unfinished calls appear whatever is selected, unless they belong to another kernel.
     let triton = lines(only(&["triton"]));
     assert_eq!(triton.len(), 4, "{triton:?}");
     assert!(lines(only(&["k3"])).iter().any(|l| l.starts_with("k3 triton")));
@@ -414,7 +414,7 @@ fn report_finds_files_and_refuses_others() {
     assert!(status == 125 && stderr.contains("--kernel"), "{stderr}");
 }
 
-/// Whatever bytes a file holds, there is an answer and no panic.
+/// Any bytes in a file give an answer or an error, and no panic.
 #[test]
 fn damaged_files_are_shown_as_far_as_they_go() {
     let whole = program().file.bytes();
@@ -431,7 +431,7 @@ fn damaged_files_are_shown_as_far_as_they_go() {
     }
 }
 
-/// What `scripts/fuzz` begins with, and what fuzzing once broke.
+/// Seeds for `scripts/fuzz`, and inputs with which fuzzing once found a fault.
 #[test]
 fn seeds_for_fuzzing() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/regressions/trace_file");

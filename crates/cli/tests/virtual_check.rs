@@ -1,5 +1,5 @@
-//! `cushim check` over programs of several processes, in Python: one report of all, with Python's lines, and what is left out
-//! of it.
+//! `cushim check` on programs with several processes, in Python: one report for all, with Python's source lines, and
+//! findings that the user filters out.
 //!
 //! `cargo test` does not build the libraries (cdylibs that nothing may link): run `cargo build` first.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
@@ -10,7 +10,7 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
-/// One test of the suite: 1,000 bytes that are never freed. It says whether this Python tells of its frames.
+/// One test of a suite: it leaks 1,000 bytes. It prints whether this Python exposes its frames.
 const CASE: &str = "\
 import ctypes, sys
 cuda = ctypes.CDLL(None)
@@ -27,7 +27,7 @@ main()
 print(hasattr(ctypes.pythonapi, '_Py_DumpTraceback'))
 ";
 
-/// What starts the tests, each a process, as CTest and pytest-xdist do.
+/// Starts the tests, each in its own process, as CTest and pytest-xdist do.
 const SUITE: &str = "\
 import subprocess, sys
 for n in range(3):
@@ -48,7 +48,7 @@ fn check(folder: &Path, options: &[&str]) -> Output {
     check_suite(folder, options, &["python3", "suite.py"])
 }
 
-/// Whether a program can be run, by its version; says so where tests list what they left out.
+/// Whether a program can be run, judged by `--version`; if not, lists what the test left out.
 fn is_there(command: &[&str]) -> bool {
     let there = Command::new(command[0]).args(&command[1..]).arg("--version").output();
     let there = there.is_ok_and(|done| done.status.success());
@@ -107,7 +107,7 @@ fn processes_of_a_suite_are_in_one_report() {
     assert_eq!((done.status.code(), text(&done.stderr).contains("1 suppressed")), (Some(0), true));
 }
 
-/// What CTest reads in a folder of tests: three that allocate and one that does not use CUDA.
+/// CTest's file in a folder of tests: three that allocate, and one that does not use CUDA.
 const CTEST: &str = "\
 add_test(first python3 case.py 1)
 add_test(second python3 case.py 2)
@@ -115,7 +115,7 @@ add_test(third python3 case.py 3)
 add_test(other python3 -c pass)
 ";
 
-/// Tests as pytest finds them: in its own process, and, as programs, in others.
+/// Tests for pytest: in pytest's own process, and as programs in other processes.
 const PYTEST: &str = "\
 import runpy, subprocess, sys, pytest
 def test_here():
@@ -127,7 +127,7 @@ def test_other():
     assert 1 + 1 == 2
 ";
 
-/// A suite of four tests of which three leak 1,000 bytes each.
+/// A suite of four tests; three of them leak 1,000 bytes each.
 fn is_one_report(folder: &Path, suite: &[&str], passed: &str) -> String {
     let done = check_suite(folder, &[], suite);
     let (out, said) = (text(&done.stdout), text(&done.stderr));
@@ -161,7 +161,7 @@ fn a_suite_of_pytest_has_one_report() {
     std::fs::write(scratch.path().join("test_case.py"), PYTEST).unwrap();
     let suite = ["python3", "-m", "pytest", "-q", "-p", "no:cacheprovider"];
     let said = is_one_report(scratch.path(), &suite, "4 passed");
-    // What pytest's own process allocates has other callers.
+    // Allocations in pytest's own process have other callers.
     assert!(said.contains("found 2 times"), "{said}");
     assert!(said.ends_with("cushim check: 2 findings in 3 processes (leak 2)\n"), "{said}");
 }

@@ -1,5 +1,5 @@
-//! NVIDIA's compilers inside a program, on the CPU: what they hand out as machine code is PTX, whether the program links
-//! them or opens them, and one copy or several. And cuBLAS and cuFFT: what they compute, kernels of ours do. Natively all are as they are.
+//! NVIDIA's compilers inside a program, on the CPU: their machine code is PTX, whether the program links or opens
+//! them, in one copy or several. Also cuBLAS and cuFFT, which kernels of ours compute. On the backend native all are unchanged.
 //!
 //! `cargo test` does not build the libraries (cdylibs that nothing may link): run `cargo build` first.
 
@@ -16,7 +16,7 @@ fn compile(folder: &Path, source: &str, out: &str, flags: &[&str]) -> PathBuf {
     path
 }
 
-/// What the program prints, and says on standard error.
+/// The program's output on standard output and standard error.
 fn run(backend: &str, program: &Path, arguments: &[&Path]) -> (String, String) {
     let cushim = env!("CARGO_BIN_EXE_cushim");
     assert!(Path::new(cushim).with_file_name("libvcuda.so").exists(), "run `cargo build` first");
@@ -37,7 +37,7 @@ fn machine_code_is_ptx() {
     let folder = scratch.path();
     let shared = ["-shared", "-fPIC", "-DNVRTC", "-Wl,-soname,libnvrtc.so.12"];
     let first = compile(folder, "compiler.c", "libnvrtc.so.12", &shared);
-    // Copies that packages carry have names of their own.
+    // Copies inside packages have names of their own.
     let copies: Vec<PathBuf> = (0..5)
         .map(|n| {
             let name = format!("libnvrtc-{n}.so.12");
@@ -70,7 +70,7 @@ fn machine_code_is_ptx() {
     let (out, _) = run("cpu", &linked, &[Path::new("linked"), &linker]);
     assert_eq!(out, format!("{compiled}{joined}"));
 
-    // Four copies have functions of their own; what does not fit is said, and works as it is.
+    // Each of the four copies has its own functions; a copy that does not match is reported and works unchanged.
     let all: Vec<&Path> = copies.iter().map(PathBuf::as_path).chain([linker.as_path()]).collect();
     let (out, said) = run("cpu", &program, &all);
     let as_it_is = compiled
@@ -84,7 +84,7 @@ fn machine_code_is_ptx() {
     assert_eq!(out, format!("{}{as_it_is}\n{rest}{joined}", compiled.repeat(4)));
     assert!(said.contains("libnvrtc-4.so.12: more than 4 copies"), "{said}");
 
-    // Over NVIDIA's driver, machine code is what is wanted.
+    // Over NVIDIA's driver the program gets machine code.
     let (out, _) = run("native", &program, &[&first, &linker]);
     assert!(out.starts_with("-arch=sm_80: -w -arch=sm_80; 13 bytes"), "{out}");
 }
@@ -112,7 +112,7 @@ fn products_of_cublas_are_kernels_of_ours() {
     assert!(said.contains("cublasGemmEx of libcublas"), "{said}");
     assert!(said.contains("libcublas finds no driver"), "{said}");
 
-    // A trace shows them as launches.
+    // A trace shows the computations as launches.
     let cushim = env!("CARGO_BIN_EXE_cushim");
     let mut command = Command::new("timeout");
     command.args(["-s", "KILL", "100", cushim, "trace", "--backend", "cpu"]);

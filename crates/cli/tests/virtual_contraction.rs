@@ -1,12 +1,12 @@
-//! Products and sums that a GPU fuses, in PTX that a program loads, without a GPU and without a toolkit: by the
-//! interpreter and by compiled code, with `--fmad=off`, with code that was kept for the other way.
+//! Products and sums that a GPU fuses (contraction), in PTX that a program loads, without a GPU and without a toolkit: in
+//! the interpreter and in compiled code, with `--fmad=off`, and with a cache from runs with the other setting.
 //!
 //! `cargo test` does not build the libraries (cdylibs that nothing may link): run `cargo build` first.
 
 use std::path::Path;
 use std::process::Command;
 
-/// `fma(a, a, -a * a)` of four numbers, exact, as one `fma` gives it, each before the difference of what is rounded.
+/// `fma(a, a, -a * a)` of four numbers, exact as one `fma` computes it, each before the unfused, rounded difference.
 const FUSED: &str = "3359faa4 0 b45f7770 0 34904448 0 b537dddc 0";
 const ROUNDED: &str = "0 0 0 0 0 0 0 0";
 
@@ -23,7 +23,7 @@ fn sums_are_fused_but_where_the_user_or_the_program_says_otherwise() {
     command.args(["-O1", "-w", "-o"]).arg(&program).arg(source).arg("-ldl");
     let done = command.output().unwrap();
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-    // The second round finds what the first has kept.
+    // The second round uses the code that the first has cached.
     for _ in 0..2 {
         for (options, variables, fused) in [
             (&[][..], &[][..], true),

@@ -1,5 +1,5 @@
-//! Programs on virtual CUDA, without a GPU and without a toolkit: C programs of `c-tests/virtual`, linked
-//! against a thin library of each major and run with it preloaded. Each must print its `.expected` file.
+//! Programs on virtual CUDA, without a GPU and without a toolkit: the C programs of `c-tests/virtual`, linked with the
+//! thin library of each major, which is also preloaded. The output of each must be its `.expected` file.
 //!
 //! `cargo test` does not build the libraries (cdylibs that nothing may link): run `cargo build` first.
 
@@ -11,7 +11,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-/// A library that the same build put beside the program `cushim`.
+/// A library that the same build put next to the program `cushim`.
 fn built(name: &str) -> PathBuf {
     let library = Path::new(env!("CARGO_BIN_EXE_cushim")).with_file_name(name);
     assert!(library.exists(), "{} is missing: run `cargo build` first", library.display());
@@ -33,7 +33,7 @@ fn compile(name: &str, major: u32, folder: &Path) -> PathBuf {
     program
 }
 
-/// The lines of an `.expected` file that hold for a major: `[<13] text` and `[>=13] text` say so.
+/// The lines of an `.expected` file for a major: `[<13] text` and `[>=13] text` are for some majors only.
 fn expected(name: &str, major: u32) -> String {
     let path = root().join("c-tests/virtual").join(format!("{name}.expected"));
     let holds = |line: &str| -> Option<String> {
@@ -74,7 +74,7 @@ fn a_program_of_each_major_registers_and_launches() {
     [11, 12, 13].into_iter().for_each(|major| run("runtime", major));
 }
 
-/// A program that opens CUDA's libraries by the names that come with drivers and toolkits.
+/// A program that opens CUDA's libraries by the file names that drivers and toolkits install.
 #[test]
 fn libraries_by_other_names() {
     let scratch = tempfile::tempdir().unwrap();
@@ -107,8 +107,8 @@ fn exports(library: &str) -> Vec<String> {
     names
 }
 
-/// Each thin library exports what NVIDIA's of its major does (the tables are checked against those lists in
-/// `crates/abi`), each name under the major's node, and nothing else.
+/// Each thin library exports the symbols of NVIDIA's library of its major (`crates/abi` checks the tables against
+/// those lists), each name under the major's version node, and no other symbol.
 #[test]
 fn the_thin_libraries_export_what_cuda_does() {
     for major in [11, 12, 13] {

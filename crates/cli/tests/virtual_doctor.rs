@@ -1,4 +1,4 @@
-//! `cushim doctor -- PROG`: what a program really loads, and what works on which backend.
+//! `cushim doctor -- PROG`: the libraries that a program really loads, and what works on which backend.
 //!
 //! `cargo test` does not build the libraries (cdylibs that nothing may link): run `cargo build` first.
 
@@ -26,13 +26,13 @@ fn compile(folder: &Path, name: &str, source: &str, flags: &[&str]) {
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
 }
 
-/// A library with what is left of a CUDA runtime 13 once its symbols are gone.
+/// A library with a CUDA runtime 13 without its symbols.
 const INSIDE: &str = r#"
     const char *names[] = {"libcuda.so.1", "cuGetProcAddress_v2", "cuLibraryLoadData"};
     __attribute__((section(".nvFatBinSegment"))) int wrapper[6] = {0x466243b1, 1};
     const char **inside(void) { return names; }"#;
 
-/// Opens a library and closes it, asks for one that is nowhere, and has a child that opens another.
+/// Opens and closes a library, looks for one that does not exist, and has a child that opens another.
 const PROGRAM: &str = r#"
     #include <dlfcn.h>
     #include <stdio.h>
@@ -71,7 +71,7 @@ fn a_run_tells_what_its_processes_load() {
         let done = doctor(folder, &["--json", "--backend", backend, "--", "./app", "-x"]);
         let stderr = String::from_utf8_lossy(&done.stderr);
         assert_eq!(done.status.code(), Some(code), "{stderr}");
-        // The program's output is not in the report's way.
+        // The program's output does not mix with the report.
         assert!(stderr.contains("hello"), "{stderr}");
         let findings: Value = serde_json::from_slice(&done.stdout).unwrap();
         let run = &findings["run"];
@@ -104,7 +104,7 @@ fn the_text_of_a_run() {
     let words: Vec<&str> = line.split_whitespace().take(5).collect();
     assert_eq!(words, ["libinside.so", "yes", "yes", "no", "no"]);
     assert!(text.contains("\n1 of 1 do not work with --backend cpu"), "{text}");
-    // With -v, whole paths.
+    // With -v the report has whole paths.
     let done = doctor(folder, &["-v", "--backend", "cpu", "--", "./app"]);
     assert!(String::from_utf8_lossy(&done.stdout).contains("/libinside.so  yes"), "{done:?}");
 }

@@ -1,12 +1,12 @@
-//! What is said of kernels that fail on the CPU, without a GPU: what they did to which memory, which thread it was,
-//! and where in the source.
+//! Messages for kernels that fail on the CPU, without a GPU: what the access did to which memory, the thread, and
+//! the place in the source.
 //!
 //! `cargo test` does not build the libraries (cdylibs that nothing may link): run `cargo build` first.
 
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// Mode, error, and the message: `@` is the address of an allocation of 1,000 bytes, `+` one 32 MiB further.
+/// Mode, error and message: `@` is the address of an allocation of 1,000 bytes, `+` an address 32 MiB further.
 const CASES: [(&str, u32, &str); 7] = [
     (
         "_Z6gatherPix",
@@ -48,7 +48,7 @@ const CASES: [(&str, u32, &str); 7] = [
     ("missing", 0, ""),
 ];
 
-/// Addresses as the table has them.
+/// Replaces addresses by the table's symbols.
 fn without_addresses(line: &str) -> String {
     let mut out = String::new();
     let allocation = line.split("bytes at 0x").nth(2).and_then(|rest| rest.split(';').next());
@@ -112,7 +112,7 @@ fn the_message_says_what_who_and_where() {
     });
 }
 
-/// Only builds that are not for users can be told to.
+/// Only developers' builds have the variable that makes this fault.
 #[cfg(debug_assertions)]
 #[test]
 fn a_panic_of_ours_ends_the_launch_and_not_the_program() {

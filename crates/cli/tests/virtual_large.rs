@@ -1,4 +1,4 @@
-//! Kernels that are too large to be compiled: they run, and one line says so, without a GPU.
+//! Kernels that are too large for the compiler: they run in the interpreter, and one line says so, without a GPU.
 //!
 //! `cargo test` does not build the libraries (cdylibs that nothing may link): run `cargo build` first.
 
@@ -17,16 +17,16 @@ fn the_first_kernel_that_is_too_large_is_named_once() {
     command.args(["-O1", "-w", "-o"]).arg(&program).arg(source).arg("-ldl");
     let done = command.output().unwrap();
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-    // Each of 32 threads passes by one jump in 64.
+    // Each of 32 threads skips one jump in 64.
     let sum = 32 * (4096 - 4096 / 64);
     let line = |kernel: &str| {
         format!("cushim: interpreted: kernel {kernel}: 8194 basic blocks, expected at most 4096\n")
     };
     for (by, said) in [
         ("", line("first")),
-        // Who asks is told of each.
+        // With CUSHIM_CPU=report each kernel is named.
         ("report", line("first") + &line("second")),
-        // Who wants nothing compiled knows.
+        // With CUSHIM_CPU=interpreter nothing would be compiled anyway: no message.
         ("interpreter", String::new()),
     ] {
         let mut command = Command::new("timeout");

@@ -1,4 +1,4 @@
-//! Names by which programs look for CUDA's devices, on the CPU: libnvidia-ml.so.1 and nvidia-smi.
+//! The names by which programs look for CUDA devices, on the CPU: libnvidia-ml.so.1 and nvidia-smi.
 //!
 //! `cargo test` does not build the libraries (cdylibs that nothing may link): run `cargo build` first.
 
@@ -39,7 +39,7 @@ fn nvidia_smi_lists_the_devices() {
     assert_eq!(run(&["nvidia-smi", "--reset"], "1").status.code(), Some(2));
 }
 
-/// What a binding of NVML's asks: counts, memory, and what a CPU has not.
+/// A program with the calls of an NVML binding: counts, memory, and values that a CPU does not have.
 #[test]
 fn nvml_says_what_the_driver_says() {
     let script = "

@@ -1,4 +1,4 @@
-//! `cushim profile -o`: counters of launches in the trace, and what exports make of them.
+//! `cushim profile -o`: the counters of launches in the trace, and in its exports.
 //!
 //! `cargo test` does not build the libraries (cdylibs that nothing may link): run `cargo build` first.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
@@ -137,7 +137,7 @@ fn launches_have_their_counters() {
         }
         assert_eq!(of_graphs, 4);
     }
-    // The same as the profile has them by launch.
+    // `profile` shows the same numbers for each launch.
     let mut told: HashMap<(u64, String, String), u64> = HashMap::new();
     for kernel in profile["kernels"].as_array().unwrap() {
         for launch in kernel["launches"].as_array().unwrap() {
@@ -153,13 +153,13 @@ fn launches_have_their_counters() {
     exports(folder);
 }
 
-/// Perfetto's and Chrome's files and the report know the counters.
+/// Perfetto's and Chrome's files and the report have the counters.
 fn exports(folder: &Path) {
     cushim(folder, &["export", "--to", "perfetto", "-o", "t.pftrace", "."]);
     let bytes = std::fs::read(folder.join("t.pftrace")).unwrap();
     let has = |name: &str| bytes.windows(name.len()).any(|window| window == name.as_bytes());
     assert!(has("global_store_sectors") && has("barriers"));
-    // A file for each rank.
+    // One file for each rank.
     cushim(folder, &["export", "--to", "chrome", "-o", "chrome", "."]);
     let mut counted = 0;
     for file in std::fs::read_dir(folder.join("chrome")).unwrap() {

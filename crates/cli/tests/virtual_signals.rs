@@ -1,5 +1,5 @@
-//! Signals beside kernels of the CPU, without a GPU: whose fault goes to whom, and that a kernel that never ends
-//! can be interrupted.
+//! Signals and kernels on the CPU, without a GPU: each fault reaches its owner, and an endless kernel can be
+//! interrupted.
 //!
 //! `cargo test` does not build the libraries (cdylibs that nothing may link): run `cargo build` first.
 
@@ -12,7 +12,7 @@ fn sources() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../c-tests/virtual")
 }
 
-/// On the CPU, and not for ever: whoever hangs is killed, and fails.
+/// Runs on the CPU with a time limit: a run that hangs is killed and fails the test.
 fn on_the_cpu(program: &[&str]) -> Command {
     let cushim = env!("CARGO_BIN_EXE_cushim");
     assert!(Path::new(cushim).with_file_name("libvcuda.so").exists(), "run `cargo build` first");
@@ -35,7 +35,7 @@ fn with_program(body: impl FnOnce(&str)) {
     body(program.to_str().unwrap());
 }
 
-/// How a program ended, by the shell's convention, as `cushim run` answers it.
+/// The exit status by the shell's convention, as `cushim run` returns it.
 fn code(done: &Output) -> i32 {
     done.status.code().or(done.status.signal().map(|signal| 128 + signal)).unwrap()
 }
@@ -66,7 +66,7 @@ fn a_kernel_that_never_ends_is_interrupted() {
             let mut line = String::new();
             output.read_line(&mut line).unwrap();
             assert_eq!(line, "launched\n", "{mode}");
-            // As the keyboard does: to the launcher and to the program, which share a group with this test.
+            // As the keyboard does: the signal goes to the launcher and the program, which share this test's process group.
             let of = format!("/proc/{0}/task/{0}/children", child.id());
             let launcher = std::fs::read_to_string(of).unwrap();
             let launcher: i32 = launcher.trim().parse().unwrap();

@@ -170,7 +170,7 @@ mod tests {
             assert!(kind.is_some());
             assert_eq!(Kind::of_data(input, output, execution), kind);
         }
-        // Two precisions, real to real, a real execution, numbers of no type.
+        // Two precisions, real to real, a real execution, and numbers that are no type.
         let wrong = [[4, 5, 4], [0, 0, 4], [4, 4, 0], [4, 4, 5], [3, 4, 4], [-1, 4, 4]];
         for [input, output, execution] in wrong {
             assert_eq!(Kind::of_data(input, output, execution), None);

@@ -167,7 +167,7 @@ mod tests {
         }
         assert_eq!(plan(&[4], 0), Err(status::INVALID_SIZE));
         assert_eq!(plan(&[4], i64::MAX), Err(status::INVALID_SIZE));
-        // A prime that would be padded beyond the numbers of elements.
+        // A prime whose padded length exceeds the limit of elements.
         assert_eq!(plan(&[1_073_741_827], 1), Err(status::INVALID_SIZE));
         let advanced = |embed: &[i64], stride, distance| {
             let given = (embed, stride, distance);

@@ -1,4 +1,4 @@
-//! What is written and refused, to the byte: what other readers would have taken as it is.
+//! Written and refused images, to the byte; other readers would accept some of the refused ones.
 
 use cushim_image::fatbin::{self, Fatbin, Kind, flags};
 use cushim_image::{Arch, Codec, Limits, Work, codec, index, offload, ptx, wrapper};
@@ -39,7 +39,7 @@ fn ptx_ends_with_one_nought_and_machine_code_as_it_is() {
     }
 }
 
-/// Parameters of images that unpack to more than all may are refused, of those stored as they are not.
+/// Packed images that unpack to more than `max_total` are refused; unpacked images have no such limit.
 #[test]
 fn looking_for_parameters_minds_what_unpacks() {
     let limits = Limits { max_total: 16, ..Limits::DEFAULT };
@@ -75,7 +75,7 @@ fn a_space_before_the_type_is_that_of_a_pointer() {
     assert!(scan(".param .global .u64 a").is_err());
 }
 
-/// More than a decoder gives at once.
+/// A stream that is longer than a decoder's output buffer.
 #[test]
 fn the_beginning_of_a_long_stream() {
     let data: Vec<u8> = (0..3_000_000u32)
@@ -111,7 +111,7 @@ fn a_wrapper_of_the_device_linker() {
     assert!(!wrapper(wrapper::HIP_MAGIC, 1));
 }
 
-/// LLVM's `OffloadBinary` of version 1: header, entry, strings' table and strings lie behind each other.
+/// LLVM's `OffloadBinary`, version 1: header, entry, string table and strings follow each other.
 #[test]
 fn an_offload_binary_has_no_gaps() {
     let one = offload::Image {
@@ -122,9 +122,9 @@ fn an_offload_binary_has_no_gaps() {
     };
     let written = offload::write_single(&one);
     let word = |at: usize| u64::from_le_bytes(written[at..at + 8].try_into().unwrap());
-    // The entry is at 32: where its strings begin stands at 8 of it, and how many at 16.
+    // The entry is at 32: the offset of its strings is at 8 in it, their number at 16.
     assert_eq!((word(16), word(32 + 8), word(32 + 16)), (32, 32 + 40, 2));
-    // Two pairs of offsets of 8 bytes each, and then the strings.
+    // Two pairs of offsets of 8 bytes each, then the strings.
     assert_eq!(word(72), 72 + 32);
     assert_eq!(&written[104..104 + 20], b"triple\0t\0arch\0sm_80\0");
 }

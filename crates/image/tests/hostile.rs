@@ -1,5 +1,5 @@
-//! The fuzz targets' functions over seeds, damaged seeds and every input that
-//! once broke something: what fuzzing does, for a moment, in every test run.
+//! The fuzz targets' functions over seeds, damaged seeds and every input with which
+//! fuzzing once found a fault: a short fuzzing run in every test run.
 
 use cushim_testkit::image as targets;
 
@@ -28,7 +28,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Files of a folder; none where it is missing.
+/// Files of a folder; none if it is missing.
 fn files(folder: &Path) -> Vec<Vec<u8>> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
@@ -36,7 +36,7 @@ fn files(folder: &Path) -> Vec<Vec<u8>> {
     paths.iter().filter(|path| path.is_file()).map(|path| std::fs::read(path).unwrap()).collect()
 }
 
-/// Something of every format, from compilers and from our own writers.
+/// Images of every format, from compilers and from our own writers.
 fn seeds() -> Vec<Vec<u8>> {
     let limits = Limits::DEFAULT;
     let mut seeds = files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data"));
@@ -89,7 +89,7 @@ fn seeds() -> Vec<Vec<u8>> {
     seeds
 }
 
-/// Writes the seeds where `cargo fuzz` looks for them; `scripts/fuzz` runs it.
+/// Writes the seeds to the folder of `cargo fuzz`; `scripts/fuzz` runs it.
 #[test]
 fn seeds_for_fuzzing() {
     let Some(folder) = std::env::var_os("CUSHIM_FUZZ_SEEDS") else { return };
@@ -116,7 +116,7 @@ fn seeds_and_regressions() {
     }
 }
 
-/// Damage at random, the same in every run: bytes, words that are often sizes,
+/// Pseudo-random damage, the same in every run: bytes, words that look like sizes,
 /// cuts, repeated parts.
 #[test]
 fn damaged_seeds() {
@@ -134,7 +134,7 @@ fn damaged_seeds() {
         for _ in 0..=random(4) {
             let (at, length) = (random(bytes.len()), bytes.len());
             match random(6) {
-                // Headers are where sizes lie.
+                // Headers contain the sizes.
                 0 | 1 => bytes[at % length.min(300)] = random(256) as u8,
                 2 => bytes[at] ^= 1 << random(8),
                 3 => {

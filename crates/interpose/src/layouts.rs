@@ -386,7 +386,7 @@ mod tests {
 
     #[test]
     fn what_is_unloaded_is_not_read() {
-        // SAFETY: a NUL-terminated PTX text, which stays: it is in this program's file, and read when asked for.
+        // SAFETY: a NUL-terminated PTX text in this program's file, which stays and is read when it is needed.
         let read = |code: &CStr| unsafe { Code::from_pointer(code.as_ptr() as usize) };
         let (unread, asked) = (read(PTX), read(PTX));
         assert!(asked.layout("k").is_ok());

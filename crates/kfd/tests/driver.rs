@@ -11,9 +11,9 @@ use cushim_kfd::{Status, event, memory};
 
 struct Event(*mut u8);
 
-// SAFETY: what is behind the pointer is guarded by the table of events.
+// SAFETY: the table of events guards the memory behind the pointer.
 unsafe impl Send for Event {}
-// SAFETY: what is behind the pointer is guarded by the table of events.
+// SAFETY: the table of events guards the memory behind the pointer.
 unsafe impl Sync for Event {}
 
 fn create(manual: bool) -> Event {
@@ -25,12 +25,12 @@ fn create(manual: bool) -> Event {
 }
 
 fn wait(event: &Event, milliseconds: u32) -> Status {
-    // SAFETY: an event of `create`.
+    // SAFETY: `create` made the event.
     unsafe { event::wait(&event.0, 1, false, milliseconds) }
 }
 
 fn set(event: &Event) {
-    // SAFETY: an event of `create`.
+    // SAFETY: `create` made the event.
     assert_eq!(unsafe { event::set(event.0) }, Status::Success);
 }
 
@@ -45,7 +45,7 @@ fn an_event_that_nobody_waited_for_is_kept_once() {
     let manual = create(true);
     set(&manual);
     assert_eq!((wait(&manual, 0), wait(&manual, 0)), (Status::Success, Status::Success));
-    // SAFETY: an event of `create`, used no more.
+    // SAFETY: `create` made the event, and nothing uses it afterwards.
     assert_eq!(unsafe { event::destroy(event.0) }, Status::Success);
 }
 
@@ -65,7 +65,7 @@ fn all_who_wait_are_woken_by_one_raising() {
         while ready.load(Ordering::SeqCst) < 4 {
             std::thread::yield_now();
         }
-        // They have said that they will wait; a moment later they do.
+        // The threads are about to wait; give them a moment.
         std::thread::sleep(Duration::from_millis(100));
         set(&event);
     });
@@ -105,12 +105,12 @@ fn a_block_that_is_freed_stays_while_work_goes_on() {
     let at = allocate(4096, 0x40);
     let busy = memory::Busy::begin();
     assert_eq!(memory::free(at), Status::Success);
-    // SAFETY: it is given back only when nothing is busy.
+    // SAFETY: the memory is freed only when nothing is busy.
     unsafe { (at as *mut u64).write_volatile(5) };
     drop(busy);
 }
 
-/// A copy engine's words.
+/// The packet words of an SDMA engine.
 fn perform(machine: &Machine<'_>, words: &[u32]) -> bool {
     let (command, taken) = sdma::parse(words).unwrap();
     assert_eq!(taken, words.len());
@@ -160,7 +160,7 @@ fn boxes_are_copied_row_by_row() {
         words[0] = i as u32;
         Checked::new(&machine).store(at + 4 * i, 4, &words).unwrap();
     }
-    // 3 by 2 elements of 4 bytes from (1, 1) of rows of 8 to (0, 0) of rows of 5.
+    // 3 by 2 elements of 4 bytes, from (1, 1) in rows of 8 to (0, 0) in rows of 5.
     let (from, to) = (halves(at), halves(at + 2048));
     let mut words = vec![1 | 4 << 8 | 2 << 29, from[0], from[1], 1 | 1 << 16, 7 << 13, 63];
     words.extend([to[0], to[1], 0, 4 << 13, 39, 2 | 1 << 16, 0]);

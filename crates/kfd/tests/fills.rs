@@ -1,11 +1,11 @@
-//! Fills of a copy engine: every length, and nothing beside it.
+//! Fills by an SDMA engine: every length, and no byte beside the range.
 
 use cushim_amdgpu::memory::{Checked, Memory, Range};
 use cushim_kfd::queue::sdma::{Command, perform};
 
 struct One(Range);
 
-// SAFETY: the range is of an array that lives as long as the machine.
+// SAFETY: the range belongs to an array that lives as long as the machine.
 unsafe impl Memory for One {
     fn find(&self, address: u64) -> Option<Range> {
         Some(self.0).filter(|range| range.start <= address && address < range.end)

@@ -1,4 +1,4 @@
-//! The bodies of the fuzz targets on random data, and on data that is nearly right.
+//! The bodies of the fuzz targets on random data, and on data that is almost valid.
 
 use cushim_testkit::kfd;
 

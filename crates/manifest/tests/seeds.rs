@@ -1,4 +1,4 @@
-//! Seeds for fuzzing, which are tests of the same properties.
+//! Seeds for the fuzz target; the tests check the same properties on them.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
 use cushim_testkit::rules;
@@ -31,7 +31,7 @@ fn seeds_for_fuzzing() {
         for cut in 0..seed.len() {
             rules::handed_over(&seed.as_bytes()[..cut]);
         }
-        // One byte is another: read or refused.
+        // One changed byte: the manifest is read or refused.
         for at in 0..seed.len() {
             for byte in *b",=-%0k\xff" {
                 let mut bad = seed.as_bytes().to_vec();

@@ -61,7 +61,7 @@ impl Narrow {
 mod tests {
     use super::*;
 
-    /// All bits of both formats, and numbers around them, compared with a crate that rounds them.
+    /// Compares all bits of both formats, and numbers around them, with a crate that rounds them.
     #[test]
     fn as_the_crate_half_has_it() {
         for bits in 0..=u16::MAX {
@@ -95,8 +95,8 @@ mod tests {
         }
     }
 
-    /// The number, its neighbour, their middle, and values close to that, far enough for `half` to
-    /// tell, which only looks at the upper 32 bits of a double.
+    /// The number, its neighbour, their middle, and values close to that. The distance is large enough for `half`,
+    /// which looks only at the upper 32 bits of a double.
     fn around(value: f64, neighbour: f64) -> [f64; 5] {
         let middle = (value + neighbour) / 2.0;
         let next = |n: f64, step: i64| f64::from_bits(n.to_bits().wrapping_add_signed(step));

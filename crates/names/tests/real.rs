@@ -1,6 +1,6 @@
-//! Symbols as compilers make them: nvcc 11.8 (`__nv_static_…`), 12.4 and 13.5, clang 19, Thrust and CUB of
-//! CUDA 12.4, PyTorch, Triton, JAX, CuPy, Numba. `symbols.txt` holds the symbol, its short
-//! name and the types of its parameters; `UPDATE_GOLDEN=1 cargo test` writes it anew.
+//! Symbols of real compilers: nvcc 11.8 (`__nv_static_…`), 12.4 and 13.5, clang 19, Thrust and CUB of
+//! CUDA 12.4, PyTorch, Triton, JAX, CuPy, Numba. `symbols.txt` holds each symbol, its short
+//! name and its parameter types; `UPDATE_GOLDEN=1 cargo test` writes it anew.
 
 use cushim_testkit::names as fuzz;
 
@@ -29,7 +29,7 @@ fn real_symbols() {
     assert!(text == std::fs::read_to_string(&path).unwrap(), "now:\n{text}");
 }
 
-/// Short names of different symbols are different, or `distinct` makes them so.
+/// Different symbols have different short names, or `distinct` makes them different.
 #[test]
 fn no_two_labels_are_alike() {
     let names: Vec<Name> = symbols().map(Name::new).collect();
@@ -39,7 +39,7 @@ fn no_two_labels_are_alike() {
     assert_eq!(labels.len(), names.len());
 }
 
-/// Symbols with changed bytes have a name too.
+/// Damaged symbols have a name, too.
 #[test]
 fn changed_symbols_do_not_panic() {
     let all: Vec<&[u8]> = symbols().map(str::as_bytes).collect();
@@ -68,7 +68,7 @@ fn changed_symbols_do_not_panic() {
     }
 }
 
-/// What `scripts/fuzz` begins with.
+/// Writes the seeds with which `scripts/fuzz` begins.
 #[test]
 fn seeds_for_fuzzing() {
     let types =
@@ -87,7 +87,7 @@ fn seeds_for_fuzzing() {
     write("names_value", &mut values.into_iter());
 }
 
-/// What fuzzing once broke stays whole.
+/// Inputs with which fuzzing once found a fault.
 #[test]
 fn regressions() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/regressions");

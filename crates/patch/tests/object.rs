@@ -1,5 +1,5 @@
-//! A library with a runtime inside, made by the compiler that is here: what is found in it, and that no
-//! broken copy of it does harm.
+//! A library with a static runtime, built by the installed compiler: the functions found in it, and that
+//! damaged copies do no harm.
 
 use cushim_testkit::patch as fuzz;
 
@@ -7,8 +7,8 @@ use std::process::Command;
 
 use cushim_patch::{Error, Exports, File, JUMP, Plan, Runtime, jump};
 
-/// A small runtime 12: three functions of its interface, two that are nobody else's business, one that
-/// the library offers under such a name, and device code.
+/// A small runtime 12: three functions of its interface, two unrelated ones, one that the library itself
+/// exports under a runtime's name, and device code.
 const SOURCE: &str = r#"
 #include <dlfcn.h>
 #define HIDDEN __attribute__((visibility("hidden"), used))
@@ -111,13 +111,13 @@ fn member(body: &[u8]) -> Vec<u8> {
     [header.as_bytes(), body, if body.len() % 2 == 1 { b"\n" } else { b"" }].concat()
 }
 
-/// The archive of `source`, made by the tools that are here.
+/// The archive of `source`, made by the installed tools.
 fn archive(source: &str, flags: &[&str]) -> Vec<u8> {
     [b"!<arch>\n", member(&build("part.o", source, &[&["-c"], flags].concat())).as_slice()].concat()
 }
 
-/// A runtime of many functions: each of its interface (`cudaNumbered…`) calls one of its own, which has something of its own.
-/// `step` is in the interface's code, `longer` makes each of them longer, `without` leaves one out, `more` adds one.
+/// A runtime with many functions: each interface function (`cudaNumbered…`) calls one of its own, whose code is unique.
+/// `step` changes the interface's code, `longer` makes each function longer, `without` leaves one out, `more` adds code.
 fn many(step: u32, longer: &str, without: usize, more: &str) -> String {
     let own = |n: usize| {
         let sums: String =
@@ -143,7 +143,7 @@ fn many(step: u32, longer: &str, without: usize, more: &str) -> String {
     )
 }
 
-/// What symbols tell of `whole`, what the archive tells of `stripped`, and what it does not.
+/// The functions that the symbols of `whole` give, those that the archive gives for `stripped`, and those it does not find.
 type Told = (Vec<(Vec<u8>, u64)>, Vec<(Vec<u8>, u64)>, Vec<String>);
 
 fn told(source: &str, of: &str) -> Option<Told> {
@@ -170,7 +170,7 @@ fn the_archive_of_a_stripped_runtime() {
     assert!(told(&source, SOURCE).is_none(), "too little to be no accident");
 }
 
-/// Never is a function found where another one is, whatever differs.
+/// No function is ever found at another function's address, whatever differs.
 #[test]
 fn archives_of_near_versions() {
     let program = many(5, "", 99, "");
@@ -196,7 +196,7 @@ fn archives_of_near_versions() {
             assert_eq!((named(&found), unknown.len()), (all, 0), "{name}: {unknown:?}");
         }
     }
-    // Two that stand in the other order.
+    // Two functions in the other order.
     let begin = |n: usize| program.find(&format!("HIDDEN int cudaNumbered{n}(")).unwrap();
     let (three, four, five) = (begin(3), begin(4), begin(5));
     let parts = [&program[..three], &program[four..five], &program[three..four], &program[five..]];
@@ -204,7 +204,7 @@ fn archives_of_near_versions() {
         let (expected, found, _) = told(&parts.concat(), near).unwrap();
         assert!(found.iter().all(|place| expected.contains(place)));
     }
-    // One that became another function, with nothing that tells it from what it was.
+    // A function that was replaced by another, and no difference elsewhere shows it.
     let other = program.replace("own17(n); return last", "own18(n) * own19(n); return own20");
     if let Some((expected, found, _)) = told(&other, &program) {
         assert!(found.iter().all(|place| expected.contains(place)));
@@ -228,7 +228,7 @@ fn broken_archives() {
     }
 }
 
-/// Cut off anywhere, and each byte of the tables changed.
+/// Files that are cut off anywhere, and files with each byte of the tables changed.
 #[test]
 fn broken_files() {
     let bytes = build("libruntime.so", SOURCE, &[]);
@@ -246,7 +246,7 @@ fn broken_files() {
     fuzz::object(&bytes);
 }
 
-/// A library without device code that calls CUDA: its runtime shows itself by what it imports and by its text.
+/// A library without device code that calls CUDA: imports and text identify its runtime.
 #[test]
 fn stripped_and_without_device_code() {
     let source = |name: &str| {
@@ -270,8 +270,8 @@ fn stripped_and_without_device_code() {
     assert_eq!(Runtime::find(&file, &file.facts(), &file), Ok(None));
 }
 
-/// Names are read to their ends whenever they are asked for: a crafted file of sections that share one of megabytes took
-/// quadratic time.
+/// Every look-up of a name reads the name to its end: a crafted file whose sections share a name of megabytes once
+/// took quadratic time.
 #[test]
 fn sections_with_a_name_of_any_length() {
     let with_name = |length: usize| {
@@ -279,7 +279,7 @@ fn sections_with_a_name_of_any_length() {
         data[..7].copy_from_slice(b"\x7fELF\x02\x01\x01");
         let mut put = |at: usize, bytes: &[u8]| data[at..at + bytes.len()].copy_from_slice(bytes);
         put(16, &[3, 0, 62, 0, 1]);
-        // The table behind the header; two sections, the second has the names.
+        // The section table follows the header; the second of two sections holds the names.
         put(40, &64u64.to_le_bytes());
         put(52, &[64, 0]);
         put(58, &[64, 0, 2, 0, 1, 0]);

@@ -85,16 +85,16 @@ mod tests {
         let blocks = Blocks::new();
         let mut last = 0;
         for size in (1..2000).chain([BLOCK / 4; 9]) {
-            // SAFETY: this thread alone has them.
+            // SAFETY: only this thread has the blocks.
             let place = unsafe { blocks.take(size, 8) }.unwrap();
             assert!(place.addr().is_multiple_of(8) && !(last..last + 1).contains(&place.addr()));
-            // SAFETY: `size` bytes that nobody else has.
+            // SAFETY: `size` bytes that no other code uses.
             let piece = unsafe { std::slice::from_raw_parts_mut(place, size) };
             assert!(piece.iter().all(|&b| b == 0), "nobody else wrote here");
             piece.fill(1);
             last = place.addr();
         }
-        // SAFETY: nobody else has these blocks.
+        // SAFETY: no other code uses these blocks.
         assert!(unsafe { blocks.take(BLOCK / 4 + 1, 1) }.is_none());
     }
 }

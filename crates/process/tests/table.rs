@@ -1,11 +1,11 @@
-//! The table of pointers on real threads. Every order of a few steps: `table_model.rs`.
+//! The table of pointers with real threads. `table_model.rs` tries every order of a few steps.
 
 use cushim_process::table::{PointerTable, Writer};
 
 #[test]
 fn finds_what_was_set_through_many_growths() {
     static TABLE: PointerTable<usize> = PointerTable::new();
-    // SAFETY: the only one for this table.
+    // SAFETY: the only writer of this table.
     let writer = &mut unsafe { Writer::new() };
     assert!(TABLE.get(8).is_none());
     for key in 1..50_000usize {
@@ -24,7 +24,7 @@ fn finds_what_was_set_through_many_growths() {
 #[test]
 fn readers_see_whole_values_while_it_grows() {
     static TABLE: PointerTable<usize> = PointerTable::new();
-    // SAFETY: the only one for this table.
+    // SAFETY: the only writer of this table.
     let writer = &mut unsafe { Writer::new() };
     std::thread::scope(|scope| {
         for _ in 0..2 {

@@ -1,5 +1,5 @@
-//! The table of pointers in every order in which its steps can run, and with everything that the memory
-//! model allows a lookup to see: the file of the crate itself, compiled with loom's atomics.
+//! Model check of the table of pointers: the crate's own source file, compiled with loom's atomics, in every
+//! order of its steps, and with every value that the memory model allows a look-up to see.
 
 #[path = "../src/table.rs"]
 mod table;
@@ -9,7 +9,7 @@ mod sync {
 }
 
 mod memory {
-    /// Loom's atomics are not valid as zeroes: each is to be made.
+    /// Loom's atomics are not valid as zero bytes: without pages the table constructs each of them.
     pub fn pages(_size: usize) -> Option<*mut u8> {
         None
     }
@@ -20,12 +20,12 @@ use loom::sync::Arc;
 use loom::thread;
 use table::{PointerTable, Writer};
 
-/// Two entries, so that the second key makes it grow.
+/// A table of two entries, which grows at its second key.
 type Table = PointerTable<Value, 1>;
-/// Four: there is room for two keys.
+/// A table of four entries, with room for two keys.
 type Roomy = PointerTable<Value, 2>;
 
-/// What is written before it is put into the table; loom tells of a look at it that may come before that.
+/// A value that is written before it enters the table; loom reports a read that could come earlier.
 struct Value(UnsafeCell<usize>);
 
 fn table<const BITS: u32>() -> Arc<PointerTable<Value, BITS>> {
@@ -34,19 +34,19 @@ fn table<const BITS: u32>() -> Arc<PointerTable<Value, BITS>> {
 
 fn value(number: usize) -> &'static Value {
     let value: &'static Value = Box::leak(Box::new(Value(UnsafeCell::new(0))));
-    // SAFETY: nobody else has it yet.
+    // SAFETY: no other thread has the value yet.
     value.0.with_mut(|place| unsafe { *place = number });
     value
 }
 
-/// Each model has one thread that changes the table at a time: what is set before the others start, and then theirs.
+/// Each model has one thread at a time that changes the table: first the main thread, then one of the others.
 fn writer() -> Writer {
-    // SAFETY: as said, of one table there are never two in use at once.
+    // SAFETY: one table never has two writers in use at once, as said above.
     unsafe { Writer::new() }
 }
 
 fn look<const BITS: u32>(table: &PointerTable<Value, BITS>, key: usize) -> Option<usize> {
-    // SAFETY: written once, before it was put into the table.
+    // SAFETY: the value was written once, before it entered the table.
     table.get(key).map(|value| value.0.with(|place| unsafe { *place }))
 }
 
@@ -62,7 +62,7 @@ fn a_lookup_sees_whole_values_while_the_table_grows() {
         });
         let first = look(&table, 16);
         assert!(matches!(first, None | Some(1)));
-        // What was seen once stays: growing loses nothing.
+        // A key that was seen once stays visible while the table grows.
         if first.is_some() {
             assert_eq!(look(&table, 16), Some(1));
         }
@@ -85,7 +85,7 @@ fn a_stub_that_goes_and_comes_again_is_never_the_wrong_one() {
             other.set(&mut writer(), 32, Some(value(2)));
             other.set(&mut writer(), 16, Some(value(3)));
         });
-        // In the order in which they were set, never back.
+        // The values appear in the order in which they were set, never backwards.
         let rank = |seen| match seen {
             Some(1) => 0,
             None => 1,

@@ -1,5 +1,5 @@
-//! What calls hand over: predicates, bytes that the two sides cut differently, and pointers to functions that lie
-//! far apart. Interpreted and compiled, with the same results.
+//! Arguments of calls: predicates, bytes that caller and callee split differently, and pointers to functions that
+//! lie far apart. Interpreted and compiled, with the same results.
 
 mod common;
 
@@ -75,7 +75,7 @@ fn predicates_are_handed_over() {
         d.launch("predicates", 2, block, &[out]).unwrap();
         let v = d.u32s(out, 8 * 32);
         let of = |t: usize, n: usize| v[8 * t + n];
-        // `either`: odd, or above 20 with the second bit.
+        // `either` holds for odd numbers, and for those above 20 with bit 1 set.
         assert_eq!((of(5, 0), of(4, 0), of(22, 0), of(18, 0)), (1, 0, 1, 0));
         assert_eq!((of(2, 1), of(1, 1), of(7, 6), of(6, 6)), (3, 5, 1, 0));
         assert_eq!((of(21, 3), of(20, 3)), (3, 2));
@@ -95,7 +95,7 @@ fn bytes_are_cut_differently() {
     }
 }
 
-/// Functions 0 and 7 of each hundred may be meant, of 1,400; only what has their address in the table.
+/// 1,400 functions, of which 0 and 7 of each hundred are in the table; only these can be called through a pointer.
 fn far_apart() -> String {
     let mut text = String::from(".version 8.0\n.target sm_80\n.address_size 64\n");
     for n in 0..1400 {
@@ -126,7 +126,7 @@ fn functions_that_pointers_mean_lie_far_apart() {
     d.launch("far", 1, 64, &[out, 0]).unwrap();
     let expected = |t: u32| t + t * 5 % 28 / 2 * 100 + t * 5 % 28 % 2 * 7;
     assert_eq!(d.u32s(out, 64), (0..64).map(expected).collect::<Vec<u32>>());
-    // No functions: between two, behind the last and before the first.
+    // Addresses that are no function's: between two, after the last and before the first.
     for off in [8, 16 * 2000, u64::MAX << 5] {
         let fault = d.launch("far", 1, 64, &[out, off]).unwrap_err();
         let pointer = matches!(*fault.cause, cushim_ptx::exec::Cause::FunctionPointer { .. });

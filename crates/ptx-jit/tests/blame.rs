@@ -1,7 +1,7 @@
-//! Who is named when a kernel touches what is not there: every kind of access, by branch and by guard, by the
-//! interpreter and both kinds of code.
+//! The thread that a message names when a kernel touches unmapped memory: every kind of access, under a branch and
+//! under a guard, by the interpreter and by both code generators.
 //!
-//! Of the lanes that take part, the lowest is named whose own access goes wrong, with the address that it has.
+//! Of the active lanes whose own access fails, the message names the lowest, with its address.
 
 use cushim_ptx::exec::{BadAddress, Cause, Fault, Host, KernelLaunch, Memory};
 use cushim_ptx::interp;
@@ -10,11 +10,11 @@ use cushim_ptx_jit::{Arena, Kernel, Mapped};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-/// Bytes of each kind of memory that ends where lanes may go on.
+/// Bytes of each kind of memory before its end.
 const ROOM: u64 = 2048;
 const THREADS: u32 = 64;
 
-/// An access: PTX with the address in `p` (`s`, of 32 bits, for shared memory's own), values in `v`, `w`, `x`.
+/// An access: PTX with the address in `p` (`s`, 32 bits, for shared memory) and values in `v`, `w`, `x`.
 struct Access {
     name: &'static str,
     text: &'static str,
@@ -85,7 +85,7 @@ const ACCESSES: [Access; 46] = [
     access("param_generic", "param", 4, "ld.u32 v0, [p];"),
 ];
 
-/// How lanes' addresses differ: each is `rank` values further than lane 0's would be, were it not for the base.
+/// How addresses differ between lanes: relative to the base, each lane's is `rank` values further than lane 0's.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Shape {
     Uniform,
@@ -106,7 +106,7 @@ impl Shape {
         })
     }
 
-    /// `p` becomes the address.
+    /// PTX that computes the address in `p`.
     fn text(self, bytes: u64) -> String {
         match self {
             Shape::Uniform => String::new(),
@@ -119,12 +119,12 @@ impl Shape {
     }
 }
 
-/// Who takes part.
+/// How the kernel selects its active lanes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Way {
     Branch,
     Guard,
-    /// A function that the kernel calls does it.
+    /// A called function contains the access.
     Call,
 }
 
@@ -173,7 +173,7 @@ fn text() -> String {
                 Way::Branch => writeln!(out, "@!q bra END;\n{act}\nEND: st.shared.u32 [room], v0; ret; }}"),
                 Way::Call => writeln!(out, "@!q bra END;\ncall f_{name}, (p, s, there);\nEND: st.shared.u32 [room], v0; ret; }}"),
                 Way::Guard => {
-                    // Each instruction but those that only compute an address.
+                    // Guards each instruction that accesses memory, but no address computation.
                     let guarded = act.split_inclusive(';').map(|i| match i.contains('[') {
                         true => format!("@q {i} "),
                         false => format!("{i} "),
@@ -187,7 +187,7 @@ fn text() -> String {
     out
 }
 
-/// Device memory of which the upper half is not there.
+/// Device memory whose upper half is not mapped.
 struct Half(Arena);
 
 impl Mapped for Half {
@@ -256,14 +256,14 @@ impl Device {
         // SAFETY: a new mapping.
         let base = unsafe { libc::mmap(std::ptr::null_mut(), size, libc::PROT_NONE, flags, -1, 0) };
         assert_ne!(base, libc::MAP_FAILED);
-        // SAFETY: of the mapping made above.
+        // SAFETY: inside the mapping made above.
         unsafe { libc::mprotect(base, size / 2, libc::PROT_READ | libc::PROT_WRITE) };
-        // SAFETY: ours, never unmapped.
+        // SAFETY: the mapping is ours and never unmapped.
         let arena = unsafe { Arena::new(base as u64, size as u64) }.unwrap();
         Device { memory: Half(arena), module: Arc::new(module) }
     }
 
-    /// What loads find are pointers to memory that is there.
+    /// Fills the memory with pointers to mapped memory, which loads then find.
     fn fill(&self) {
         let (base, end) = (self.memory.0.base(), self.end());
         (1..=8192 / 8).for_each(|n| self.memory.0.store(end - 8 * n, &base.to_le_bytes()).unwrap());
@@ -274,12 +274,12 @@ impl Device {
     }
 }
 
-/// What one launch is: of which threads, and from which on addresses are wrong.
+/// A launch: its active threads, and the first thread with a wrong address.
 #[derive(Debug, Clone, Copy)]
 struct Case {
     low: u32,
     mask: u32,
-    /// The thread whose place is the first that is not there.
+    /// The thread whose address is the first unmapped one.
     edge: u32,
     block: [u32; 3],
     grid: [u32; 3],
@@ -296,14 +296,14 @@ impl Case {
 }
 
 const CASES: [Case; 8] = [
-    // One thread alone, of either warp.
+    // A single thread, in either warp.
     Case { low: 5, mask: 63, edge: 0, block: [64, 1, 1], grid: [1, 1, 1] },
     Case { low: 42, mask: 63, edge: 3, block: [64, 1, 1], grid: [1, 1, 1] },
-    // All, of whom some are right.
+    // All threads; some have valid addresses.
     Case { low: 0, mask: 0, edge: 0, block: [64, 1, 1], grid: [1, 1, 1] },
     Case { low: 0, mask: 0, edge: 30, block: [64, 1, 1], grid: [1, 1, 1] },
     Case { low: 0, mask: 0, edge: 33, block: [64, 1, 1], grid: [3, 2, 1] },
-    // The upper part; every fourth.
+    // The upper threads; every fourth thread.
     Case { low: 19, mask: 0, edge: 7, block: [8, 4, 2], grid: [1, 1, 1] },
     Case { low: 2, mask: 3, edge: 21, block: [64, 1, 1], grid: [1, 1, 1] },
     Case { low: 3, mask: 1, edge: 13, block: [3, 5, 4], grid: [2, 1, 2] },
@@ -350,7 +350,7 @@ fn run(device: &Device, access: &Access, shape: Shape, way: Way, failures: &mut 
         let line = std::cell::Cell::new(None);
         let mut check = |by: &str, done: Result<(), Fault>| {
             if let Err(fault) = &done {
-                // The interpreter knows which instruction it runs.
+                // The interpreter knows the failing instruction.
                 let pos = line.replace(fault.pos()).unwrap_or(fault.pos().unwrap_or_default());
                 if fault.pos() != Some(pos) || fault.access.is_none() {
                     failures.push(format!("{by} {name} {case:?}: {fault}, expected PTX {pos}"));

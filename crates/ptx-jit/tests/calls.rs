@@ -1,5 +1,5 @@
-//! Calls: of functions that are copied, shared or call themselves, by name and through pointers, with lanes
-//! that part. Interpreted and compiled, with the same results and the same faults.
+//! Calls of functions that are inlined, shared or recursive, by name and through pointers, with divergent
+//! lanes. Interpreted and compiled, with the same results and the same faults.
 
 mod common;
 
@@ -170,7 +170,7 @@ fn pointers_to_functions() {
     }
 }
 
-/// As start code calls constructors: with the arguments of main, which few of them take.
+/// Start code calls constructors like this: with main's arguments, which few constructors take.
 #[test]
 fn a_function_without_parameters_may_be_given_some() {
     let (d, out) = device();
@@ -236,7 +236,7 @@ fn the_host_replies_to_calls_of_functions_that_it_has() {
     );
 }
 
-/// As an H100 does; what other warps say is not settled there.
+/// As on an H100; the output of other warps is undefined there.
 #[test]
 fn each_thread_of_a_warp_says_that_its_assertion_failed() {
     let d = Device::new(

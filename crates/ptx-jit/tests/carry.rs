@@ -1,4 +1,4 @@
-//! The carry flag where control goes elsewhere: calls, barriers, loops; as an H200 has it.
+//! The carry flag across control flow: calls, barriers, loops; as on an H200.
 
 mod common;
 
@@ -17,7 +17,7 @@ fn launch(functions: &str, code: &str) -> Vec<u32> {
     device.u32s(out, 32)
 }
 
-/// A call between an addition that carries from lane 16 on and the flag's use.
+/// A call between an addition, which carries from lane 16 on, and the use of the flag.
 fn called(functions: &str) -> Vec<u32> {
     let code = "{ .param .b32 x; .param .b32 y; add.cc.u32 a, i, 0xfffffff0; and.b32 b, i, 3;
         st.param.b32 [x], b; call (y), f, (x); addc.u32 d, 0, 0; ld.param.b32 b, [y];

@@ -1,11 +1,11 @@
-//! Clusters: registers, the barrier of a cluster, shared memory of its other blocks, asynchronous stores and copies
-//! between them. Interpreted and compiled, which must give the same.
+//! Clusters: registers, the cluster barrier, shared memory of other blocks, asynchronous stores and copies
+//! between blocks. Interpreted and compiled, with the same results.
 
 mod common;
 
 use common::Device;
 
-/// A kernel with clusters of four blocks; `out` is its argument, `rank` the block's rank, `next` that of the next one.
+/// A kernel with clusters of four blocks; `out` is its argument, `rank` the block's rank, `next` the next block's rank.
 fn kernel(declarations: &str, code: &str) -> Device {
     let squares: Vec<String> = (0..16).map(|n| (n * n).to_string()).collect();
     let mut device = Device::new(&format!(
@@ -29,7 +29,7 @@ const SYNC: &str = "barrier.cluster.arrive.release.aligned; barrier.cluster.wait
 /// Waits for phase 0 of the barrier object `full`.
 const FULL: &str = "W: mbarrier.try_wait.parity.shared::cta.b64 q, [full], 0; @!q bra W;";
 
-/// Runs a grid of 4 by 4 blocks of 64 threads; 32 numbers of each block.
+/// Runs a grid of 4 by 4 blocks of 64 threads; returns 32 numbers of each block.
 fn run(device: &Device) -> Vec<Vec<u32>> {
     let out = device.alloc(16 * 128);
     device.launch_with("k", [4, 4, 1], [64, 1, 1], 0, false, &[out]).unwrap();
@@ -129,7 +129,7 @@ fn what_goes_wrong_is_told() {
     let fails = |code: &str| {
         let device = kernel(".shared .align 16 .b32 own[8]; .shared .b64 full;", code);
         let out = device.alloc(16 * 128);
-        // One cluster: of several that fail at once, which is told first is nobody's promise.
+        // One cluster: if several fail at once, it is undefined which one is reported.
         let ended = device.launch_with("k", [2, 2, 1], [64, 1, 1], 0, false, &[out]);
         ended.unwrap_err().to_string()
     };
@@ -139,7 +139,7 @@ fn what_goes_wrong_is_told() {
     assert!(past.contains("shared"), "{past}");
     let copy = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [own], [numbers], 20, [full];";
     assert!(fails(copy).contains("multiple of 16"), "{}", fails(copy));
-    // One block waits where no other comes.
+    // One block waits at a barrier that no other block reaches.
     let alone = fails(
         "setp.eq.u32 q, rank, 0; @q bra E; bar.sync 0, 128; E: barrier.cluster.arrive; barrier.cluster.wait;",
     );

@@ -1,4 +1,4 @@
-//! Sums and products that may be fused: both kinds of compiled code and a GPU, whose results were recorded. The kernels
+//! Sums and products that may be fused: compares both code generators with a GPU's recorded results. The kernels
 //! belong to the interpreter's crate.
 
 mod common;
@@ -10,10 +10,10 @@ use contraction::ROWS;
 use cushim_ptx::exec::{KernelLaunch, Memory as _};
 use cushim_ptx_jit::Kernel;
 
-/// Kernels in one module, which has a memory of its own.
+/// Kernels in one module, which gets its own memory.
 const KERNELS: usize = 50;
 
-/// Compares every so many modules of a sample with what was recorded of it: compiling all of them takes minutes.
+/// Compares every `step`th module of a sample with the recording: compiling all of them takes minutes.
 fn compare(name: &str, step: usize) {
     let sample = contraction::SAMPLES.iter().find(|s| s.name == name).unwrap();
     let cases = sample.cases();

@@ -1,4 +1,4 @@
-//! What nvcc makes of the repository's CUDA programs compiles, or says why.
+//! nvcc's PTX for the repository's CUDA programs compiles, or the refusal names a known reason.
 
 mod common;
 
@@ -9,7 +9,7 @@ use cushim_ptx_jit::Kernel;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What stays with the interpreter for now, by what the reason says.
+/// Known reasons for which a kernel stays with the interpreter, as parts of the message.
 const REASONS: [&str; 4] = [
     "calls through pointers are not compiled",
     "calls of the module's functions are not compiled",
@@ -19,7 +19,7 @@ const REASONS: [&str; 4] = [
 
 #[test]
 fn every_kernel_compiles_or_says_why() {
-    // What others make of the programs differs little, and takes as long again.
+    // Only the newest toolkit: the output of the others differs little and takes as long again.
     let newest = |(nvcc, _): &(std::path::PathBuf, _)| nvcc.to_string_lossy().contains("cuda-13");
     for (nvcc, arch) in nvcc::toolkits().into_iter().filter(newest) {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));

@@ -1,4 +1,4 @@
-//! The emitter that counts: what it says of kernels whose operations are known.
+//! The emitter that counts, on kernels whose numbers of operations are known.
 #![allow(clippy::unwrap_used)]
 
 use cushim_ptx::ir::Module;
@@ -30,7 +30,7 @@ fn operations_are_counted_by_class_and_by_who_has_the_same_operands() {
     let c = counts(STRAIGHT, [64, 1, 1]);
     assert_eq!(of(&c, Class::Load), (2, 2, 0));
     assert_eq!(of(&c, Class::Move), (1, 0, 0));
-    // The product and the sum with the thread's number, and one that is the same for all.
+    // The product and the sum depend on the thread's number; one operation is the same for all threads.
     assert_eq!(of(&c, Class::Integer), (3, 1, 0));
     assert_eq!(of(&c, Class::Conversion), (1, 1, 0));
     assert_eq!(of(&c, Class::Float), (1, 1, 0));
@@ -44,7 +44,7 @@ fn operations_are_counted_by_class_and_by_who_has_the_same_operands() {
 
 #[test]
 fn the_shape_of_blocks_says_what_is_uniform() {
-    // Along y, threads of a row of 32 have one number.
+    // With y as the number, the 32 threads of a row share one number.
     let body = STRAIGHT.replace("%tid.x", "%tid.y");
     assert_eq!(of(&counts(&body, [32, 4, 1]), Class::Integer), (3, 3, 0));
     assert_eq!(of(&counts(&body, [5, 5, 1]), Class::Integer), (3, 1, 0));
@@ -66,7 +66,7 @@ SKIP: bar.sync 0;
     assert_eq!(of(&c, Class::Integer), (1, 1, 1));
     assert_eq!(of(&c, Class::Comparison), (2, 1, 1));
     assert_eq!(of(&c, Class::Barrier), (1, 1, 0));
-    // One of the function, one of the kernel: the call is gone, its arguments are moves.
+    // One operation of the function, one of the kernel: the call was inlined, its arguments are moves.
     assert_eq!(of(&c, Class::Bits).0, 2);
     assert_eq!(of(&c, Class::Call).0, 0);
     assert_eq!(of(&c, Class::Atomic), (1, 0, 0));

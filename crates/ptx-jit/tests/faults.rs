@@ -1,5 +1,5 @@
-//! What generated code touches that is not mapped: the launch ends, the thread
-//! goes on, and the program keeps its own faults.
+//! Accesses of generated code to unmapped memory: the launch ends, the host thread
+//! continues, and the program keeps its own faults.
 
 use cushim_ptx::exec::{BadAddress, Cause, Fault, Host, KernelLaunch, Memory};
 use cushim_ptx_jit::{Arena, Kernel, Mapped};
@@ -39,7 +39,7 @@ END: ret; }
   ld.param.u64 p, [from]; mov.u32 i, %tid.x; mul.lo.u32 v, i, i; mad.wide.u32 p, v, 4, p;
   st.global.u32 [p], v; ret; }";
 
-/// Half of a range is mapped.
+/// Memory whose second half is not mapped.
 struct Half(Arena);
 
 impl Memory for Half {
@@ -91,10 +91,10 @@ fn run(name: &str, at: i64, n: u64) -> Result<(), Fault> {
     let base =
         unsafe { libc::mmap(std::ptr::null_mut(), size as usize, libc::PROT_NONE, flags, -1, 0) };
     assert_ne!(base, libc::MAP_FAILED);
-    // SAFETY: of the mapping made above.
+    // SAFETY: inside the mapping made above.
     unsafe { libc::mprotect(base, size as usize / 2, libc::PROT_READ | libc::PROT_WRITE) };
     let base = base as u64;
-    // SAFETY: ours, never unmapped.
+    // SAFETY: the mapping is ours and never unmapped.
     let arena = unsafe { Arena::new(base, size) }.unwrap();
     let middle = base + size / 2;
     let mut params = middle.wrapping_add_signed(at).to_le_bytes().to_vec();
@@ -145,7 +145,7 @@ fn lanes_that_do_not_take_part_touch_nothing() {
 
 #[test]
 fn a_page_that_is_not_there_ends_a_loop_through_memory() {
-    // From the first round to the twenty-first.
+    // Faults from the first round to the twenty-first.
     for rounds in [0, 1, 7, 8, 9, 20] {
         let from = -256 * rounds;
         if rounds > 0 {
@@ -159,7 +159,7 @@ fn a_page_that_is_not_there_ends_a_loop_through_memory() {
     }
 }
 
-/// Threads touch what is at four times the square of their number.
+/// The threads' addresses are four times the square of their numbers.
 #[test]
 fn of_lanes_with_addresses_of_their_own_the_first_is_named() {
     for name in ["squares", "adds", "puts"] {
@@ -169,7 +169,7 @@ fn of_lanes_with_addresses_of_their_own_the_first_is_named() {
         }
         assert_eq!(run(name, -4 * 64 * 64, 0), Ok(()));
     }
-    // Where lanes before it do not take part, and where none before it would be right.
+    // Lanes before the faulting one are inactive, or all of them fault.
     for (there, first) in [(20i64, 7), (20, 20), (33, 33), (50, 40)] {
         let fault = run("squares", -4 * there * there, first).unwrap_err();
         assert_eq!(fault.thread, [there as u32, 0, 0], "{fault}");
@@ -178,11 +178,11 @@ fn of_lanes_with_addresses_of_their_own_the_first_is_named() {
 }
 
 extern "C" fn own(_: i32) {
-    // SAFETY: ends the process, as a handler may.
+    // SAFETY: ends the process, which a signal handler may do.
     unsafe { libc::_exit(77) };
 }
 
-/// Runs itself, and dies of its own fault after a kernel's.
+/// Runs this test again as a child, which dies of its own fault after a kernel's fault.
 #[test]
 fn the_programs_own_faults_stay_its_own() {
     let which = std::env::var("CUSHIM_TEST_FAULT").unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Kernels that wait for their grid by functions that a library defines (`cudaCGSynchronize`, the driver's
-//! `__cuda_syscall_CGS_sync`) find them in the module that they are loaded into. Interpreted and compiled.
+//! Kernels that synchronise their grid by functions of a library (`cudaCGSynchronize`, the driver's
+//! `__cuda_syscall_CGS_sync`) find these in the module into which they are loaded. Interpreted and compiled.
 
 mod common;
 
@@ -9,8 +9,8 @@ use cushim_ptx::texts;
 const THREADS: u32 = 64;
 const BLOCKS: u32 = 3;
 
-/// A kernel that gets a handle by one function and hands it to others; thread by thread it writes what the next
-/// thread of the grid has written, the sizes, the ranks, and what the functions answered.
+/// A kernel that gets a handle from one function and passes it to others. Each thread writes the value that the
+/// next thread of the grid wrote, the sizes, the ranks, and the functions' results.
 fn text(names: [&str; 4], flags: u32) -> String {
     let [handle, sync, size, rank] = names;
     let alone = if flags == 0 { "" } else { "@q bra MET;" };
@@ -53,7 +53,7 @@ const DRIVER: [&str; 4] = [
 
 fn run(text: &str, cooperative: bool) -> Vec<[u32; 6]> {
     let mut device = Device::of(texts::module(&[text.as_bytes()], true).unwrap());
-    // Blocks that do not meet read cells of others that may not be written yet: they run one after the other.
+    // Without a cooperative launch the blocks do not synchronise and may read cells too early: they run one by one.
     device.threads = if cooperative { 3 } else { 1 };
     let out = device.alloc(u64::from(BLOCKS * THREADS * 24));
     device.launch_with("k", [BLOCKS, 1, 1], [THREADS, 1, 1], 0, cooperative, &[out]).unwrap();
@@ -66,20 +66,20 @@ fn all_blocks_meet() {
     for (names, flags) in [(LIBRARY, 0), (DRIVER, 0), (DRIVER, 1)] {
         for (thread, got) in (0u32..).zip(run(&text(names, flags), true)) {
             let (all, next) = (BLOCKS * THREADS, (thread + 1) % (BLOCKS * THREADS) + 100);
-            // With flag 1 one thread of each block calls: the others' word is what they wrote before.
+            // With flag 1 one thread of each block calls: the others keep the status that they wrote before.
             let status = if flags == 1 && thread % THREADS != 0 { thread + 100 } else { 0 };
             assert_eq!(got, [status, next, all, 1, thread, 0], "{names:?} {flags}");
         }
     }
 }
 
-/// There is no handle then, and NVIDIA's library answers 999 (`cudaErrorUnknown`).
+/// There is no grid handle then, and NVIDIA's library returns 999 (`cudaErrorUnknown`).
 #[test]
 fn a_grid_whose_launch_is_not_cooperative() {
     assert!(run(&text(LIBRARY, 0), false).iter().all(|got| got[0] == 999));
 }
 
-/// What the program defines is meant.
+/// The program's own definition of such a function wins.
 #[test]
 fn names_of_the_programs_own_stay() {
     let own = ".version 7.0\n.target sm_70\n.address_size 64\n.visible .func (.param .b32 r) \

@@ -1,6 +1,6 @@
-//! Every form of the table that computes lane by lane, on edge and random
-//! inputs: the compiler against the interpreter, bit for bit. Operands are
-//! what differs by lane, what is one value, and constants.
+//! Every form of the table that computes per lane, on edge values and random
+//! inputs: compares the compiler with the interpreter, bit for bit. Operands
+//! differ by lane, are the same in all lanes, or are constants.
 
 mod common;
 
@@ -8,7 +8,7 @@ use common::Device;
 use cushim_ptx::exec::Memory as _;
 use cushim_ptx::types::{Kind, Scalar};
 
-/// A small generator of numbers (SplitMix64).
+/// A small random number generator (SplitMix64).
 struct Numbers(u64);
 
 impl Numbers {
@@ -20,7 +20,7 @@ impl Numbers {
         z ^ z >> 31
     }
 
-    /// Values at the edges of every type, and others.
+    /// Edge values of every type, and others.
     fn value(&mut self) -> u64 {
         const EDGES: [u64; 34] = [
             0,
@@ -78,7 +78,7 @@ fn register(ty: Scalar) -> &'static str {
     }
 }
 
-/// An instruction to try: modifiers, result type, operand types.
+/// An instruction to test: modifiers, result type, operand types.
 struct Case {
     name: String,
     result: Scalar,
@@ -224,8 +224,8 @@ fn cases() -> Vec<Case> {
     all
 }
 
-/// How an operand is made: from each lane's input, from one input, or written
-/// into the instruction.
+/// How an operand is made: from each lane's input, from one input, or as a constant
+/// in the instruction.
 #[derive(Clone, Copy, PartialEq)]
 enum Source {
     Lanes,

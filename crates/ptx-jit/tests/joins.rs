@@ -1,7 +1,7 @@
-//! An instruction with a result as the last one before a place to which other lanes jump: they keep what they have.
+//! An instruction with a result that is the last one before a branch target: lanes that jump there keep their values.
 //!
-//! Lanes that waited are given their result where they go on. Those that come by the jump, or whose guard is false, must
-//! not be given it too, whichever of them comes first. Interpreted, and compiled of both kinds.
+//! The code may write the results of waiting lanes where lanes join again. Lanes that come by the jump, or whose guard is
+//! false, must not get such a result, whichever lanes arrive first. Interpreted, and compiled by both code generators.
 
 mod common;
 
@@ -16,7 +16,7 @@ const HEAD: &str = ".version 8.3\n.target sm_90\n.address_size 64\n
    sub.u32 x, x, 1; { .param .b32 i; .param .b32 u; st.param.b32 [i], x; call (u), down, (i); ld.param.b32 x, [u]; }
    add.u32 x, x, 3; E: st.param.b32 [o], x; ret; }\n";
 
-/// A kernel in which threads for which `jumps` holds pass by `code`, by a jump or by its guards.
+/// A kernel in which the threads for which `jumps` holds skip `code`, by a jump or by its guards.
 fn text(jumps: &str, code: &str) -> String {
     format!(
         "{HEAD}.entry k(.param .u64 out) {{
@@ -30,23 +30,23 @@ fn text(jumps: &str, code: &str) -> String {
     )
 }
 
-/// Code that says which threads jump, and which these are.
+/// Code that selects the jumping threads, and the same selection in Rust.
 type Jump = (&'static str, fn(u32) -> bool);
 
-/// Upper halves of warps jump, the whole first warp does, single lanes do.
+/// The upper half of each warp jumps; the whole first warp jumps; single lanes jump.
 const JUMPS: [Jump; 3] = [
     ("setp.ge.u32 p, lane, 16", |t| t % 32 >= 16),
     ("setp.eq.u32 p, warp, 0", |t| t < 32),
     ("and.b32 m, lane, 3; setp.eq.u32 p, m, 1", |t| t % 4 == 1),
 ];
 
-/// The members of the other lanes' mask, and how many warps have such.
+/// The mask of the second warp's lanes that do not jump, and the number of threads in warps that have such lanes.
 fn members(jumps: fn(u32) -> bool) -> (u32, u32) {
     let mask = (32..64).filter(|t| !jumps(*t)).fold(0, |m, t| m | 1 << (t - 32));
     (mask, 32 * (0..2).filter(|w| (32 * w..32 * w + 32).any(|t| !jumps(t))).count() as u32)
 }
 
-/// `instruction` writes `r` and `s`; `expected` is what it makes of a thread's number and the mask.
+/// `instruction` writes `r` and `s`; `expected` computes them from the thread's number and the mask.
 #[track_caller]
 fn check(instruction: &str, expected: impl Fn(u32, u32) -> (u32, bool)) {
     for (jump, jumps) in JUMPS {
@@ -55,9 +55,9 @@ fn check(instruction: &str, expected: impl Fn(u32, u32) -> (u32, bool)) {
             instruction.replace("MASK", &mask.to_string()).replace("COUNT", &count.to_string());
         let ways = [
             format!("@p bra L;\n {one};\nL:"),
-            // Others wait at the end of the same way.
+            // The jumping lanes wait at the end of the same path.
             format!("@!p bra M;\n bra L;\nM: {one};\nL:"),
-            // Under a guard, where the instruction is one.
+            // Under a guard, if it is a single instruction.
             if one.contains(';') { String::new() } else { format!("@!p {one};") },
         ];
         for code in ways.iter().filter(|c| !c.is_empty()) {
@@ -87,7 +87,7 @@ fn check(instruction: &str, expected: impl Fn(u32, u32) -> (u32, bool)) {
     }
 }
 
-/// Odd threads among those that do not jump.
+/// The number of odd threads among those that do not jump.
 fn odd(jumps: fn(u32) -> bool) -> u32 {
     (0..THREADS).filter(|t| !jumps(*t) && t % 2 == 1).count() as u32
 }
@@ -128,7 +128,7 @@ fn barriers_that_reduce() {
     }
 }
 
-/// Each warp has a barrier of its own; both are complete at the same time.
+/// Each warp has its own barrier; both complete at the same time.
 #[test]
 fn barriers_that_are_complete_together() {
     let code = "add.u32 t, warp, 1; @p bra L;\n barrier.cta.red.popc.u32 r, t, 32, q;\nL:";

@@ -169,7 +169,7 @@ fn code_that_runs_for_long_is_made_again() {
     );
     let d = Device::new(&text);
     let number = d.find("turns");
-    // The even ones are made well from the start (see `launch_with`).
+    // Kernels with an even number of operations get the optimised code at once (see `launch_with`).
     assert_eq!(d.module.functions[number as usize].code.len() % 2, 1);
     let kernel = d.kernel(number).unwrap();
     let quick = kernel.code_size([32, 1, 1]).unwrap();
@@ -182,7 +182,7 @@ fn code_that_runs_for_long_is_made_again() {
     d.launch("turns", 1, 32, &[to, 20_000]).unwrap();
 }
 
-/// Whom a lane may not name: undefined, and done all the same.
+/// A mask that names inactive lanes: undefined in PTX, but accepted.
 #[test]
 fn a_mask_taken_for_a_filter() {
     let text = include_str!("../../ptx/tests/fixtures/mask_filter.ptx");
@@ -195,7 +195,7 @@ fn a_mask_taken_for_a_filter() {
 
 #[test]
 fn warps_that_end_or_come_elsewhere_keep_nobody_at_a_barrier() {
-    // Every round one warp less goes on; in odd rounds, warps come to the barrier at different places.
+    // Each round has one warp less; in odd rounds the warps reach the barrier at different places.
     let text = format!(
         "{HEAD}
         .entry rounds(.param .u64 out, .param .u32 mixed) {{
@@ -271,8 +271,8 @@ fn many_blocks_in_turn_are_each_their_own() {
 
 #[test]
 fn warps_that_stride_through_memory_may_come_apart() {
-    // Rounds of a loop by warp: all alike, one more for the first warps, or as many as the warp's number says;
-    // some warps end where others come to a barrier, and a second loop begins right behind it.
+    // The number of rounds by warp: the same for all, one more for the first warps, or the warp's number. Some
+    // warps end while others are at a barrier, and a second loop follows directly.
     let text = format!(
         "{HEAD}
         .entry stride(.param .u64 in, .param .u64 out, .param .u32 n, .param .u32 more, .param .u32 last) {{
@@ -306,7 +306,7 @@ fn warps_that_stride_through_memory_may_come_apart() {
     for threads in [256, 96, 70, 32] {
         for (n, more) in [(4096, 0), (4000, 0), (1, 0), (300, 256), (2048, 40)] {
             for last in [8, 2, 0] {
-                // Within a warp, what is stored to a place is one value in these.
+                // Here all lanes of a warp store the same value to an address.
                 let warp = if threads % 32 == 0 { last } else { 8 };
                 d.launch("stride", 3, threads, &[input, out, n, more, warp]).unwrap();
             }
@@ -314,7 +314,7 @@ fn warps_that_stride_through_memory_may_come_apart() {
     }
 }
 
-/// One block writes pairs of equal numbers again and again; the other reads them, and counts those that differ.
+/// One block repeatedly writes pairs of equal numbers; the other reads them, and counts unequal pairs.
 #[test]
 fn sixteen_bytes_that_others_look_at_move_at_once() {
     let texts = [
@@ -347,7 +347,7 @@ WRITE:
     }
 }
 
-/// More live values than the quick way's code can have on a thread's stack.
+/// More live values than the quick compiler's code can keep on a thread's stack.
 #[test]
 fn much_that_is_live_fits_on_the_stack() {
     use std::fmt::Write as _;
@@ -381,7 +381,7 @@ fn much_that_is_live_fits_on_the_stack() {
     assert_eq!(d.u32s(at, 64), expected);
 }
 
-/// Shared memory comes in units of 128 bytes, as on a GPU: Numba's kernels read four elements at once where three are left.
+/// Shared memory comes in units of 128 bytes, as on a GPU: Numba's kernels read four elements at the last three.
 #[test]
 fn shared_memory_to_the_end_of_its_unit() {
     let d = Device::new(

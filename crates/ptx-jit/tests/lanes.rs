@@ -1,4 +1,4 @@
-//! Accesses in which each lane has an address of its own, or in which some lanes do not take part.
+//! Accesses in which each lane has its own address, or in which some lanes are inactive.
 
 mod common;
 
@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 const HEAD: &str = ".version 8.0\n.target sm_80\n.address_size 64\n.const .align 4 .b32 weights[4] = {3, 5, 7, 11};\n";
 
-/// Threads from `first` to `last` load at `offset` from their own places in shared memory, and store there later.
+/// Threads `first` to `last` load at `offset` from their places in shared memory, and later store there.
 fn part(name: &str, bits: u32, first: u32, last: u32, offset: i32) -> String {
     let (ty, bytes) = (format!("u{bits}"), bits / 8);
     format!(
@@ -92,7 +92,7 @@ fn the_first_lane_outside_of_shared_memory_is_named() {
     }
 }
 
-/// Each thread loads from where `index` says, adds atomically there, and stores elsewhere; `n` take part.
+/// Each thread loads from the place that `index` gives, adds atomically there, and stores elsewhere; `n` threads are active.
 fn gather(space: &str, ty: &str, parts: usize, operation: &str) -> String {
     let bytes = if ty.ends_with("64") { 8 } else { 4 };
     let (wide, base) = if space == "shared" {
@@ -113,7 +113,7 @@ fn gather(space: &str, ty: &str, parts: usize, operation: &str) -> String {
     };
     let size = bytes * parts;
     let red = if operation == "exch" { "xor" } else { operation };
-    // Of bits, where the operation is none of numbers.
+    // A bit type, where the operation is not arithmetic.
     let bits = if matches!(operation, "add" | "min" | "max") {
         ty.to_owned()
     } else {
@@ -177,7 +177,7 @@ fn the_lane_whose_own_address_is_wrong_is_named() {
     }
 }
 
-/// PTX ISA, `shfl`: the lane that is read, if it lies within the bound.
+/// PTX ISA, `shfl`: the source lane, if it is within the bound.
 fn read(way: &str, lane: i32, b: i32, c: i32) -> Option<i32> {
     let (mask, clamp) = (c >> 8 & 31, c & 31);
     let (most, least) = (lane & mask | clamp & !mask, lane & mask);
@@ -190,7 +190,7 @@ fn read(way: &str, lane: i32, b: i32, c: i32) -> Option<i32> {
     (if way == "up" { from >= most } else { from <= most }).then_some(from)
 }
 
-/// By operands that are constants and by the same ones from memory, of a whole warp, a part of one, and where a guard holds.
+/// With constant operands and with the same operands from memory; for a whole warp, for a part of it, and under a guard.
 #[test]
 fn shuffles_by_constants_read_the_lanes_that_all_others_do() {
     let mut text = HEAD.to_string();

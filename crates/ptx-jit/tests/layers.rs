@@ -1,5 +1,5 @@
-//! Which parts of the crate may know which: the planning of warps knows no code generator and nothing that runs, and an
-//! emitter needs neither the other emitter nor the scheduler.
+//! Imports between the crate's parts: the planning of warps knows no code generator and no execution, and an
+//! emitter uses neither the other emitter nor the scheduler.
 #![allow(clippy::unwrap_used)]
 
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ fn files(at: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Code without comments.
+/// Source code without its comments.
 fn code(path: &Path) -> String {
     let text = std::fs::read_to_string(path).unwrap();
     text.lines()

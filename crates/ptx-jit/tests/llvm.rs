@@ -1,4 +1,4 @@
-//! Kernels by LLVM, where it is installed: the same bits as the interpreter, and which kernels are taken.
+//! Kernels by LLVM, if it is installed: the same bits as the interpreter, and which kernels LLVM compiles.
 #![allow(clippy::unwrap_used)]
 
 use cushim_ptx::exec::{Cause, Host, KernelLaunch};
@@ -85,7 +85,7 @@ LOOP:
   ld.global.f32 x, [p]; ld.global.f32 y, [p+1024]; mov.u32 s, 0;
   FUNCTIONS ret; }";
 
-/// Each approximate function with and without `.ftz`, whose results are stored.
+/// A kernel that stores the result of each approximate function, with and without `.ftz`.
 fn functions() -> String {
     let one = ["rcp", "rsqrt", "sqrt", "ex2", "lg2", "sin", "cos", "tanh"].map(|f| (f, "x"));
     let two = [("div", "x, y")];
@@ -104,7 +104,7 @@ fn functions() -> String {
     text
 }
 
-/// Ends a launch as soon as somebody has asked twice whether it is to end.
+/// A host that ends a launch at the second question whether it is to end.
 #[derive(Default)]
 struct Ends(AtomicU64);
 
@@ -122,7 +122,7 @@ impl Host for Ends {
     }
 }
 
-/// A library that is there: the one that the environment names, or the toolkit's.
+/// An installed library: the one that the environment names, or the toolkit's.
 fn library() -> Option<PathBuf> {
     if let Some(asked) = std::env::var_os("CUSHIM_LLVM").filter(|v| v != "off") {
         return Some(asked.into());
@@ -139,7 +139,7 @@ fn library() -> Option<PathBuf> {
     all.iter().find_map(inside)
 }
 
-/// A test again, in a process that uses the library, and waits for it at the first launch; nothing where there is none.
+/// Runs a test again in a process that uses the library and waits for it at the first launch; false without a library.
 fn with_llvm(test: &str) -> bool {
     again(test, "1")
 }
@@ -200,7 +200,7 @@ fn kernels_are_taken_and_do_the_same() {
     }
 }
 
-/// Numbers of all kinds, with the bits of many in between.
+/// Numbers of all kinds, and many random ones.
 fn numbers() -> Vec<u32> {
     let marks = [
         0,
@@ -215,7 +215,7 @@ fn numbers() -> Vec<u32> {
         0x42fc_0000,
     ];
     let random = (0..).map(|n: u32| n.wrapping_mul(0x9e37_79b9) ^ n << 13);
-    // Of sizes that functions do not answer with infinity or zero.
+    // Of medium size, where functions return neither infinity nor zero.
     let middle = (0..).map(|n: u32| 0x3c00_0000 + n.wrapping_mul(0x9e37_79b9) % 0x800_0000);
     let signed = marks.into_iter().flat_map(|m: u32| [m, m | 1 << 31, m.wrapping_sub(1)]);
     signed.chain(random.take(482)).chain(middle.take(512)).collect()
@@ -302,7 +302,7 @@ fn what_runs_for_long_is_compiled_meanwhile() {
     }
     assert!(rounds > 1, "it was compiled before it had run");
     assert_eq!(kernel.by_llvm([128, 1, 1]), Some(Ok(())));
-    // By turns, and by the one that is chosen then.
+    // While LLVM's code is measured against the other, and after the choice.
     for _ in 0..50 {
         kernel.run(&many, &d.arena, &d, 1).unwrap();
     }
@@ -317,7 +317,7 @@ fn an_endless_loop_is_ended() {
     let (d, args) = device();
     let number = d.find("endless");
     let kernel = d.kernel(number).unwrap();
-    // Whole warps, and one that is not.
+    // Whole warps, and a partial one.
     for threads in [64, 5] {
         assert_eq!(kernel.by_llvm([threads, 1, 1]), Some(Ok(())));
         let params = d.module.functions[number as usize].packed(&args);
@@ -327,7 +327,7 @@ fn an_endless_loop_is_ended() {
     }
 }
 
-/// An object file: code that refers to byte 4 of constants, which lie at a multiple of 16.
+/// An object file: code that refers to byte 4 of constants, which are aligned to 16.
 fn object() -> Vec<u8> {
     let mut file = vec![0; 64];
     file[..4].copy_from_slice(b"\x7fELF");
@@ -364,14 +364,14 @@ fn object() -> Vec<u8> {
 fn object_files_become_bytes_that_run_anywhere() {
     let file = object();
     let code = cushim_ptx_jit::flat(&file).unwrap();
-    // Behind the instruction, at 7, it is 13 bytes to 20.
+    // From the instruction's end, at 7, it is 13 bytes to 20.
     assert_eq!(code[..8], [0x48, 0x8d, 0x05, 13, 0, 0, 0, 0xc3]);
     assert_eq!((code.len(), &code[16..]), (24, &[1, 2, 3, 4, 5, 6, 7, 8][..]));
-    // The last field of the last section is not read.
+    // Nothing reads the last field of the last section.
     for end in 0..file.len() - 8 {
         assert!(cushim_ptx_jit::flat(&file[..end]).is_err(), "{end}");
     }
-    // Each number of the file as large as it can be: sums of them have no end.
+    // Each number of the file set to its maximum: sums of them overflow.
     for at in 0..file.len() - 7 {
         for fill in [0xff, 0x7f] {
             let mut broken = file.clone();
@@ -379,7 +379,7 @@ fn object_files_become_bytes_that_run_anywhere() {
             cushim_testkit::jit::object(&broken);
         }
     }
-    // And some bytes of it as they come.
+    // And with random bytes.
     let mut state = 1u64;
     let mut random = move || {
         state ^= state << 13;
@@ -395,7 +395,7 @@ fn object_files_become_bytes_that_run_anywhere() {
         }
         cushim_testkit::jit::object(&broken);
     }
-    // A reference to what is not in the file, and one of another kind.
+    // A reference to an undefined symbol, and a relocation of another kind.
     let symbol = 64 + 16 + 24;
     let mut other = file.clone();
     other[symbol + 6] = 0;

@@ -1,5 +1,5 @@
-//! Loops that read memory, in which values stay in registers for some rounds: as the interpreter runs them, wherever
-//! lanes leave them, and whatever a round touches that it may not.
+//! Loops that read memory, in which values stay in registers for some rounds: same results as the interpreter's, wherever
+//! lanes leave the loop, and whatever invalid address a round touches.
 
 mod common;
 
@@ -53,7 +53,7 @@ fn rounds_hand_on_values() {
     let out = d.alloc(4 * 256);
     for name in NAMES {
         for threads in [256, 96, 70, 32, 20] {
-            // No round to spare, some, as many as a warp stays, one more, and many.
+            // The smallest number of rounds, a few, the number for which values stay in registers, one more, and many.
             for rounds in [1, 2, 7, 8, 9, 16, 17, 25] {
                 for more in [0, 1, 33] {
                     let n = (rounds * threads + more).min(7000);
@@ -71,7 +71,7 @@ fn a_late_round_names_who_is_wrong() {
     let end = d.arena.base() + d.arena.size();
     for name in NAMES {
         for threads in [64u32, 32] {
-            // The end of memory is in the middle of a warp, some rounds from the start.
+            // Memory ends in the middle of a warp's access, some rounds after the start.
             for rounds in [0, 3, 8, 12] {
                 let from = end - u64::from(4 * threads * rounds + 4 * 40) / 8 * 8;
                 let fault = d.launch(name, 1, threads, &[from, out, 4096]).unwrap_err();

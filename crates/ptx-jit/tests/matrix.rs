@@ -1,15 +1,15 @@
-//! Matrix instructions, in the interpreter and in compiled code: products of matrices that are placed as the ISA manual's
-//! formulas say, which here are written as it writes them.
+//! Matrix instructions, in the interpreter and in compiled code: products of matrices, with elements placed by the formulas
+//! of the ISA manual, which this file writes as the manual does.
 
 mod common;
 
 use common::Device;
 use std::fmt::Write as _;
 
-/// Row and column of element `i` of a lane with this group and this place in it.
+/// Row and column of element `i`, for a lane with this group number and this number in its group.
 type Formula = fn(g: u32, t: u32, i: u32) -> (u32, u32);
 
-/// One form: its name behind `mma.sync.aligned.`, extents, type and registers of a, b and c (d is as c), formulas.
+/// One form: its name after `mma.sync.aligned.`, extents, type and registers of a, b and c (d is as c), formulas.
 struct Form {
     name: &'static str,
     shape: [u32; 3],
@@ -108,9 +108,9 @@ fn bits(ty: &str) -> u32 {
     }
 }
 
-/// A small number as a type has it.
+/// A small number in the format of a type.
 fn encode(ty: &str, v: i64) -> u64 {
-    // By the bits of a single, whose fraction has more bits than small numbers need.
+    // From the bits of a single, whose fraction has more bits than small numbers need.
     let float = |exponent: u32, fraction: u32| {
         let single = (v as f32).to_bits();
         let sign = u64::from(single >> 31) << (exponent + fraction);
@@ -131,7 +131,7 @@ fn encode(ty: &str, v: i64) -> u64 {
     }
 }
 
-/// A number that every type of this kind has.
+/// A number that every type of this kind can represent.
 fn small(ty: &str, n: u32) -> i64 {
     let n = i64::from(n);
     match ty {
@@ -155,7 +155,7 @@ impl Random {
     }
 }
 
-/// A matrix in registers: words of 32 bits, register by register, of doubles two for each lane.
+/// A matrix in registers: 32-bit words, register by register; a double has two words in each lane.
 fn registers(
     ty: &str,
     count: u32,
@@ -188,7 +188,7 @@ fn register(ty: &str) -> &'static str {
     }
 }
 
-/// A kernel that reads the registers of matrices, runs an instruction, and writes those of its result.
+/// A kernel that loads the registers of matrices, runs an instruction, and stores the registers of its result.
 fn kernel(instruction: &str, types: [&str; 4], counts: [u32; 4], more: &str) -> String {
     let (mut code, mut lists, mut at) = (String::new(), Vec::new(), 0);
     for (k, name) in ["a", "b", "c"].iter().enumerate() {
@@ -263,7 +263,7 @@ fn products_are_those_of_matrices_placed_as_the_manual_says() {
     }
 }
 
-/// Elements of the first factor that stand in a group, and how many of them there are.
+/// For the sparse factor: elements of a group in the full matrix, and how many of them are stored.
 fn sparse_group(ty: &str) -> (u32, u32) {
     match bits(ty) {
         32 => (2, 1),
@@ -273,13 +273,13 @@ fn sparse_group(ty: &str) -> (u32, u32) {
     }
 }
 
-/// The elements of a matrix of so many columns.
+/// The elements of a matrix with this many columns.
 fn plain(columns: u32, x: &[i64]) -> impl Fn(u32, u32) -> i64 {
     let x = x.to_vec();
     move |row, column| x[(row * columns + column) as usize]
 }
 
-/// The words of the lanes that say which elements there are, by the code of each row and group.
+/// The lanes' metadata words, which say which elements are stored, from the code of each row and group.
 fn said_words(
     ty: &str,
     groups: u32,
@@ -305,7 +305,7 @@ fn said_words(
 #[test]
 fn sparse_products_meet_the_elements_that_the_words_name() {
     let mut random = Random(11);
-    // Name, k, types, registers, how many bits of a row a word has.
+    // Name, k, types, registers, and how many bits of a row a metadata word has.
     #[rustfmt::skip]
     let forms = [
         ("m16n8k16.row.col.f32.f16.f16.f32", 16, ["f16", "f16", "f32"], [2, 2, 4]),
@@ -331,7 +331,7 @@ fn sparse_products_meet_the_elements_that_the_words_name() {
             let a = of(m, kept, ta, &mut random);
             let b = of(k, n, tb, &mut random);
             let c = of(m, n, tc, &mut random);
-            // For each row and group, the places of what is there, in pairs of bits.
+            // For each row and group, the positions of the stored elements, as pairs of bits.
             let mut said = vec![[0u32; 2]; (m * k / group) as usize];
             for places in &mut said {
                 let first = random.next() % 3;
@@ -340,13 +340,13 @@ fn sparse_products_meet_the_elements_that_the_words_name() {
             let code = |row: u32, g: u32| {
                 let [x, y] = said[(row * (k / group) + g) as usize];
                 match group {
-                    // The second of two, or the first.
+                    // The second element of two, or the first.
                     2 if x == 0 => 0x4,
                     2 => 0xe,
                     _ => x | y << 2,
                 }
             };
-            // The column of the second factor's element that one of the first meets.
+            // The row of the second factor that a stored element multiplies.
             let met = |row: u32, column: u32| {
                 let (g, j) = (column / there, column % there);
                 let places = said[(row * (k / group) + g) as usize];
@@ -357,8 +357,8 @@ fn sparse_products_meet_the_elements_that_the_words_name() {
                         _ => places[j as usize],
                     }
             };
-            // Who says it (ISA, "Sparse matrix storage"): of numbers of 16 and 32 bits each lane for 16 bits of two rows, of
-            // smaller ones for 32 bits of one row.
+            // The lanes with the metadata (ISA, "Sparse matrix storage"): for 16- and 32-bit elements each lane has 16 bits of two
+            // rows, for smaller elements 32 bits of one row.
             let words = said_words(ta, k / group, per_row, selector, code);
             let lane = |f: Formula| move |lane: u32, i: u32| f(lane / 4, lane % 4, i);
             let (fa, fb): (Formula, Formula) = match bits(ta) {
@@ -387,7 +387,7 @@ fn sparse_products_meet_the_elements_that_the_words_name() {
     }
 }
 
-/// The elements of rows of 16 bytes: matrix, row and column from 0.
+/// The elements of rows of 16 bytes, by matrix, row and column from 0.
 fn element(matrix: u32, row: u32, column: u32) -> u32 {
     1 + matrix * 64 + row * 8 + column
 }
@@ -403,7 +403,7 @@ fn rows_of_shared_memory_become_fragments_and_fragments_rows() {
                 ("", _) => "cvta.shared.u64 a, a;",
                 _ => "",
             };
-            // Rows lie apart, in an order of their own.
+            // The rows are apart, and in an order of their own.
             let text = format!(
                 ".version 8.0\n.target sm_90\n.address_size 64
                  .visible .entry k(.param .u64 pi, .param .u64 po) {{
@@ -423,7 +423,7 @@ fn rows_of_shared_memory_become_fragments_and_fragments_rows() {
                  st.global.v4.b32 [out+16], {{v0, v1, v2, v3}}; ret; }}",
                 v = list("v"),
             );
-            // 32 rows of shared memory are 1,536 bytes apart at most: 48 * 31 + 16.
+            // 32 rows in shared memory end at 1,504 bytes or less: 48 * 31 + 16.
             let row = |matrix: u32, row: u32| -> Vec<u32> {
                 let two = |c: u32| element(matrix, row, c) | element(matrix, row, c + 1) << 16;
                 [0, 2, 4, 6].map(two).into()
@@ -448,7 +448,7 @@ fn rows_of_shared_memory_become_fragments_and_fragments_rows() {
                         "{space} {n} {trans} {lane}"
                     );
                 }
-                // Stored across: what was read straight comes back across, and the other way round.
+                // Stored transposed: a plain load gives the transposed elements, and the other way round.
                 let (matrix, row) = (lane / 8, lane % 8);
                 for c in 0..8 {
                     let two = found[(8 * lane + 4 + c / 2) as usize];

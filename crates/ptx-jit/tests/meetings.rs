@@ -1,8 +1,8 @@
-//! What is seen behind a meeting of threads: each writes, they meet, each reads what another one wrote, for many rounds.
+//! Visibility of writes after synchronisation: each thread writes, all synchronise, each reads another's value, for many rounds.
 //!
-//! At barriers of a block (all threads, pairs of warps, one side only arrives), at barrier objects, and at a meeting of
-//! all blocks as cooperative groups make it. Interpreted, and compiled of both kinds; blocks run at the same time.
-//! Nothing but the meeting orders the accesses, which are weak.
+//! Synchronisation by barriers of a block (all threads, pairs of warps, one side only arrives), by barrier objects, and of
+//! all blocks as in cooperative groups. Interpreted, and compiled by both code generators; blocks run concurrently.
+//! Only the synchronisation orders the accesses, which are weak.
 
 mod common;
 
@@ -11,8 +11,8 @@ use common::Device;
 const THREADS: u32 = 256;
 const ROUNDS: u32 = 60;
 
-/// A kernel of so many rounds, each `code`, which counts in `bad` what it read wrong. `i` is the thread's number, `n` the
-/// round's, which is what is written, with the number.
+/// A kernel that runs `code` for this many rounds and counts wrong reads in `bad`. `i` is the thread's number, `n` the
+/// round's; each thread writes both numbers in one value.
 fn text(code: &str) -> String {
     format!(
         ".version 8.3\n.target sm_90\n.address_size 64\n.global .align 8 .b32 cells[2048]; .global .b32 gate;
@@ -30,7 +30,7 @@ fn text(code: &str) -> String {
     .replace("k(.param .u64 out)", "k(.param .u64 out_)")
 }
 
-/// Writes to `at` what this round gives, and reads at `from` what thread `j` has given.
+/// PTX that writes this round's value of thread `i` to `at`; `read` compares the value of thread `j`.
 fn write(space: &str, at: &str) -> String {
     format!("mad.lo.u32 a, n, 4096, i; st.{space}.u32 [{at}], a;")
 }
@@ -60,7 +60,7 @@ fn check(blocks: u32, cooperative: bool, code: &str) {
     }
 }
 
-/// The address in shared memory of a thread's cell.
+/// PTX for the address of a thread's cell in shared memory.
 fn cell(of: &str, to: &str) -> String {
     format!("shl.b32 {to}, {of}, 2; mov.u32 b, s; add.u32 {to}, {to}, b;")
 }
@@ -94,7 +94,7 @@ fn threads_of_a_block() {
 
 #[test]
 fn pairs_of_warps() {
-    // Each pair has a barrier of its own.
+    // Each pair of warps has its own barrier.
     check(
         1,
         false,
@@ -109,7 +109,7 @@ fn pairs_of_warps() {
     );
 }
 
-/// The upper half writes and only arrives; the lower half waits, reads, and says that it has.
+/// The upper half writes and only arrives; the lower half waits, reads, and signals that it has read.
 #[test]
 fn those_that_give_and_those_that_take() {
     check(
@@ -128,7 +128,7 @@ fn those_that_give_and_those_that_take() {
     );
 }
 
-/// The same by barrier objects: an arrival releases, a wait acquires.
+/// The same with barrier objects: an arrival releases, a wait acquires.
 #[test]
 fn barrier_objects() {
     for wait in ["mbarrier.test_wait.parity", "mbarrier.try_wait.parity.acquire.cta"] {
@@ -151,7 +151,7 @@ fn barrier_objects() {
     }
 }
 
-/// All blocks meet: the first thread of each counts and waits, the others wait for that.
+/// All blocks synchronise: the first thread of each block counts and waits, the block's others wait for it.
 #[test]
 fn blocks_of_a_cooperative_grid() {
     const BLOCKS: u32 = 4;
@@ -165,7 +165,7 @@ fn blocks_of_a_cooperative_grid() {
         ("", "red.release.gpu.global.add.u32", "ld.acquire.gpu.global.u32", ""),
         ("membar.gl;", "red.global.add.u32", "ld.volatile.global.u32", "membar.gl;"),
     ] {
-        // `n` meetings before, and each block comes once to each.
+        // Each block adds one at each synchronisation, and `n` rounds went before.
         let meet = |which: u32| {
             format!(
                 "bar.sync 0; setp.ne.u32 p, i, 0; @p bra MET{which};
@@ -174,7 +174,7 @@ fn blocks_of_a_cooperative_grid() {
                  MET{which}: bar.sync 0;"
             )
         };
-        // The next block's.
+        // The next block's cell.
         check(
             BLOCKS,
             true,
@@ -190,8 +190,8 @@ fn blocks_of_a_cooperative_grid() {
     }
 }
 
-/// One lane speaks for its warp: what all lanes wrote before they met is behind the flag that the first one sets. Each
-/// round has memory of its own, and the other block answers, so that it always looks when the flag is set.
+/// One lane signals for its warp: the writes of all lanes before they converge are visible after the first lane sets
+/// the flag. Each round uses other memory, and the other block replies, so that it always reads when the flag is set.
 #[test]
 fn a_lane_that_speaks_for_its_warp() {
     const ROUNDS: u32 = 4000;

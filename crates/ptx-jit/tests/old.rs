@@ -1,11 +1,11 @@
-//! Texts of old versions of PTX and for devices of the first generation: what an H200
-//! with a driver for CUDA 13.0 makes of them, interpreted and compiled.
+//! PTX of old versions and for the first generation of devices: results of an H200
+//! with a driver for CUDA 13.0, compared with the interpreter and compiled code.
 
 mod common;
 
 use common::Device;
 
-/// A kernel with the address of the results at the beginning of `d`; `i` is the thread.
+/// Runs a kernel with the address of the results in `d` at its start; `i` is the thread.
 fn launch(text: &str) -> Vec<u32> {
     let device = Device::new(text);
     let out = device.alloc(32 * 8);
@@ -90,7 +90,7 @@ fn doubles_stay_doubles() {
     assert_eq!(got[..8], [0, 0x3ff8_0000, 0, 0x4008_0000, 0, 0x4010_0000, 0, 0x400e_0000]);
 }
 
-/// `a`, `b` and `c`, row by row.
+/// The operands `a`, `b` and `c`, row by row.
 const ROWS: [[u32; 3]; 7] = [
     [0x3a83_126f, 0x006c_e3ee, 0x0001_16c2],
     [0x0000_0001, 0x3f80_0000, 0x0000_0000],
@@ -101,7 +101,7 @@ const ROWS: [[u32; 3]; 7] = [
     [0x7fc0_0001, 0x3f80_0000, 0x0000_0000],
 ];
 
-/// What an instruction leaves in `d` in each row.
+/// The value of `d` after an instruction, in each row.
 fn singles(head: &str, code: &str) -> Vec<u32> {
     let text = format!(
         "{head}.entry k (.param .u64 in, .param .u64 out)
@@ -131,7 +131,7 @@ fn singles(head: &str, code: &str) -> Vec<u32> {
 
 #[test]
 fn the_first_generation_knows_no_subnormal_singles() {
-    // What an H200 gives for sm_1x, and for later ones.
+    // An H200's results for sm_1x, and for later targets.
     #[rustfmt::skip]
     let cases: [(&str, [u32; 7], [u32; 7]); 11] = [
         ("mul.f32 d, a, b;",
@@ -173,7 +173,7 @@ fn the_first_generation_knows_no_subnormal_singles() {
             let head = format!(".version {head}\n");
             assert_eq!(singles(&head, code), first, "{head}{code}");
         }
-        // The last that take it without a rounding.
+        // The last version and target that accept it without a rounding.
         let newest =
             if code.starts_with("mad") { "3.1\n.target sm_30" } else { "7.0\n.target sm_70" };
         for head in ["2.0\n.target sm_20", newest] {
@@ -181,7 +181,7 @@ fn the_first_generation_knows_no_subnormal_singles() {
             assert_eq!(singles(&head, code), later, "{head}{code}");
         }
     }
-    // Conversions from and to doubles flush since version 1.5.
+    // Conversions from and to doubles flush subnormals since version 1.5.
     let code = "cvt.f64.f32 f, a; mul.f64 f, f, 2.0; cvt.rn.f32.f64 d, f;";
     let kept = [0x3b03_126f, 2, 0x0080_0000, 0x80ff_fffe, 0x0100_0000, 0xc040_0000, 0x7fff_ffff];
     let flushed = [0x3b03_126f, 0, 0, 0x8000_0000, 0x0100_0000, 0xc040_0000, 0x7fff_ffff];
@@ -212,7 +212,7 @@ fn operations_that_did_not_name_their_approximation() {
         let (before, after) = (".version 1.3\n.target sm_13\n", ".version 3.1\n.target sm_30\n");
         assert_eq!(singles(before, old), singles(after, new), "{old}");
     }
-    // From 1.4 on they have to, and NVIDIA's driver takes none that does not.
+    // From 1.4 on a rounding is required, and NVIDIA's driver refuses an instruction without it.
     let text = ".version 1.4\n.target sm_10\n.entry k { .reg .f32 a; sqrt.f32 a, a; exit; }";
     assert!(refusal(text).contains("found no rounding"), "{}", refusal(text));
 }
@@ -241,7 +241,7 @@ fn texts_for_32_bits_are_refused() {
             );
             assert!(refusal(&text).contains(why), "{code} {}", refusal(&text));
         }
-        // Shared and local memory have such addresses, and parameters may be of 32 bits.
+        // Addresses of shared and local memory may have 32 bits, and so may parameters.
         let text = format!(
             "{head}.shared .u32 s;\n.entry k (.param .u32 o)
              {{ .local .u32 l; .reg .u32 r, q; ld.param.u32 q, [o]; mov.u32 r, s;

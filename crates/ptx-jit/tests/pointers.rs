@@ -1,5 +1,5 @@
-//! Many calls through pointers that may mean many functions: they go through gates. Random programs of them,
-//! interpreted and compiled, with the same results and the same faults.
+//! Many indirect calls with many possible targets: the compiler joins them in shared dispatch code (gates). Random programs
+//! with such calls, interpreted and compiled, with the same results and the same faults.
 
 mod common;
 
@@ -16,7 +16,7 @@ impl Random {
     }
 }
 
-/// The pointer in `%f`: one of the table, which depends on `%a` and so on the lane.
+/// PTX that loads a function pointer from the table into `%f`; it depends on `%a`, and so on the lane.
 fn choose(r: &mut Random, table: &str, count: usize) -> String {
     format!(
         "add.u32 %x, %a, {}; rem.u32 %x, %x, {count}; mul.wide.u32 %f, %x, 8; mov.u64 %g, {table}; \
@@ -25,8 +25,8 @@ fn choose(r: &mut Random, table: &str, count: usize) -> String {
     )
 }
 
-/// A call through a pointer, of a function of one of the tables; `%a` is the argument and the result, `%n` how deep
-/// calls may still go.
+/// An indirect call of a function in one of the tables; `%a` is the argument and the result, `%n` the remaining depth
+/// of calls.
 fn call(r: &mut Random, counts: [usize; 4]) -> String {
     let [numbers, structs, registers, stores] = counts;
     match r.below(8) {
@@ -67,7 +67,7 @@ fn call(r: &mut Random, counts: [usize; 4]) -> String {
 const REGISTERS: &str =
     ".reg .b32 %a, %x, %n, %own; .reg .b64 %f, %g, %o; .reg .pred %p; .reg .b16 %h;";
 
-/// What functions do between taking their arguments and giving their results: perhaps calls, perhaps in turns.
+/// The body of a function: arithmetic, perhaps with calls, perhaps in divergent lanes.
 fn body(r: &mut Random, calls: bool, counts: [usize; 4]) -> String {
     let mut t = format!("mad.lo.s32 %a, %a, {}, {};\n", 2 * r.below(20) + 1, r.below(1000));
     if r.below(3) == 0 {
@@ -96,7 +96,7 @@ fn table(t: &mut String, name: &str, count: usize) {
     let _ = writeln!(t, ".global .align 8 .u64 {name}[{count}] = {{ {} }};", names.join(", "));
 }
 
-/// A kernel that begins with `places` calls; `circles`: functions call others, and themselves.
+/// A kernel that begins with `places` calls; with `circles`, functions call others and themselves.
 fn program(seed: u64, places: usize, circles: bool) -> String {
     let r = &mut Random(seed);
     let counts = [2 + r.below(9), 1 + r.below(7), 1 + r.below(6), 1 + r.below(6)];
@@ -112,7 +112,7 @@ fn program(seed: u64, places: usize, circles: bool) -> String {
         for k in 0..count {
             let head = head.replace('#', &k.to_string());
             let _ = writeln!(t, ".func {head};");
-            // Where there is no room for a depth, nothing is called.
+            // Only functions of kind 0 take the depth and the output address: only they make calls.
             let calls = circles && kind == 0 && r.below(2) == 0;
             let body = body(r, calls, counts);
             let (before, behind) = match kind {
@@ -172,7 +172,7 @@ fn program(seed: u64, places: usize, circles: bool) -> String {
     t + "st.global.u32 [%o], %a; ret; }\n"
 }
 
-/// A number from the environment, for long runs beside the tests.
+/// A number from the environment, for long runs apart from the tests.
 fn number(name: &str, otherwise: u64) -> u64 {
     match std::env::var(name) {
         Ok(text) => text.parse().unwrap_or_else(|_| panic!("{name}={text}: expected a number")),
@@ -193,7 +193,7 @@ fn random_programs_do_the_same() {
     }
 }
 
-/// As many functions and as many calls as make a gate; the pointer of call `k` lies at `pointers[k]`.
+/// Enough functions and calls for a gate; the pointer of call `k` is at `pointers[k]`.
 fn many(functions: usize, places: usize) -> String {
     let mut t = String::from(".version 8.0\n.target sm_80\n.address_size 64\n");
     for k in 0..functions {
@@ -247,7 +247,7 @@ fn what_is_no_function_faults_at_its_call() {
     assert!(steps, "{lines:?}: each call has its own place");
 }
 
-/// The code of many calls of many functions grows by their sum.
+/// The code size grows with the sum of calls and functions, not with their product.
 #[test]
 fn code_grows_by_calls_and_functions() {
     use cushim_ptx_jit::too_large;

@@ -1,8 +1,8 @@
-//! Random valid kernels: the compiler against the interpreter.
+//! Random valid kernels: compares the compiler with the interpreter.
 
 use cushim_testkit::jit;
 
-/// A number from the environment, for long runs beside the tests: other kernels, or more.
+/// A number from the environment, for long runs apart from the tests: other kernels, or more.
 fn number(name: &str, otherwise: u64) -> u64 {
     match std::env::var(name) {
         Ok(text) => text.parse().unwrap_or_else(|_| panic!("{name}={text}: expected a number")),
@@ -26,7 +26,7 @@ fn random_kernels_do_the_same() {
     }
 }
 
-/// This program again, for processors of a level.
+/// Runs this program again, for processors of another level.
 fn again(level: &str) -> (bool, String) {
     let done = std::process::Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "random_kernels_do_the_same"])

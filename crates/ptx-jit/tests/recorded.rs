@@ -1,5 +1,5 @@
-//! Every form of every instruction that computes, and sequences of them: compiled code,
-//! the interpreter and a GPU. The cases and what the GPU gave belong to the interpreter's crate.
+//! Every form of every instruction that computes, and sequences of them: compares compiled code,
+//! the interpreter and a GPU. The cases and the GPU's results belong to the interpreter's crate.
 
 #[path = "../../ptx/tests/cases/mod.rs"]
 mod cases;
@@ -16,7 +16,7 @@ use cushim_ptx::exec::{KernelLaunch, Memory as _};
 use cushim_ptx::interp;
 use cushim_ptx_jit::Kernel;
 
-/// Kernels in one module, which has a memory of its own.
+/// Kernels in one module, which gets its own memory.
 const KERNELS: usize = 20;
 
 fn shape(lanes: Lanes) -> (u32, u32) {
@@ -69,7 +69,7 @@ fn run(
     })
 }
 
-/// What is wrong with a form: the first row in which both differ.
+/// Compares a form; reports the first row in which both differ.
 fn compare(
     case: &Case,
     n: usize,
@@ -87,12 +87,12 @@ fn compare(
     ))
 }
 
-/// Whether sequences are to be tried in every way, for which the compiler needs minutes.
+/// Whether to try sequences with both compilers, which takes minutes.
 fn thorough() -> bool {
     std::env::var("CUSHIM_SEQUENCES").is_ok_and(|v| v == "all")
 }
 
-/// Which code a kernel is tried with: the one that is made first, the better one.
+/// The code to try for a kernel: the quick compiler's (false), the optimised (true).
 fn qualities(number: usize, long: bool) -> &'static [bool] {
     match number % 2 {
         _ if !long || thorough() => &[false, true],
@@ -104,7 +104,7 @@ fn qualities(number: usize, long: bool) -> &'static [bool] {
 fn check(all: Vec<Case>, kept: Results, lanes: Lanes, who: &str) {
     let mut tally = Tally::new(kept);
     let mut differ = Vec::new();
-    // A lane alone has no others to look at.
+    // A lone lane cannot read other lanes.
     let fits = |c: &Case| lanes == Lanes::Threads || c.forms[0].lane;
     let cases: Vec<Case> = all.into_iter().filter(fits).collect();
     let modules = cases.chunk_by(|a, b| a.forms[0].device == b.forms[0].device);
@@ -115,7 +115,7 @@ fn check(all: Vec<Case>, kept: Results, lanes: Lanes, who: &str) {
             let kernel = Kernel::new(&device.module, number as u32, [shape(lanes).1, 1, 1])
                 .unwrap_or_else(|e| panic!("{}: {e}", case.name));
             let qualities = qualities(number, case.name.starts_with('s'));
-            // With the inputs that a GPU got, and with others.
+            // With the inputs that the GPU got, and with others.
             for better in qualities.iter().copied() {
                 if better {
                     let improved = kernel.improve([shape(lanes).1, 1, 1]);

@@ -1,11 +1,11 @@
-//! Kernels of every shape, by the interpreter and by both codes.
+//! Kernels of every shape, by the interpreter and by both compilers.
 
 mod common;
 mod shapes;
 
 use common::Device;
 
-/// Runs a shape of about so many instructions.
+/// Runs a shape of roughly this many instructions.
 fn run(name: &str, make: fn(usize) -> String, size: usize) {
     println!("{name} {size}");
     let d = Device::new(&make(size));
@@ -27,7 +27,7 @@ fn every_shape_runs_as_interpreted() {
     }
 }
 
-/// Values go to the frame before such pieces end.
+/// Long straight code, in which values must move to the stack frame before its end.
 #[test]
 fn long_pieces_run_as_interpreted() {
     let long = ["straight", "live", "predicates", "guards", "products", "parted", "copies"];
@@ -36,12 +36,12 @@ fn long_pieces_run_as_interpreted() {
     }
 }
 
-/// Code that is made quickly takes more of the stack than a thread may have.
+/// The quick compiler's code needs more stack than a thread may have.
 #[test]
 fn large_code_has_a_stack() {
     let (name, make) = shapes::ALL.iter().find(|s| s.0 == "ifs").unwrap();
     let size = 4000;
-    // Without loops, it has no number of steps only because it wants a stack of its own.
+    // A kernel without loops has no step limit only if it needs a stack of its own.
     let steps = |size| {
         let d = Device::new(&make(size));
         d.kernel(d.find("k")).unwrap().steps([32, 1, 1])

@@ -1,5 +1,5 @@
-//! What engines show to whoever looks on: the interpreter and compiled code the same, and compiled code whatever is not
-//! marked.
+//! The accesses that engines report to a checker: the interpreter and compiled code report the same; compiled code need
+//! not report bytes that are marked as valid.
 
 use cushim_ptx::exec::{
     Access, BlockWatch, Caller, Cause, Host, KernelLaunch, Marks, Memory as _, RuntimeCall, Touch,
@@ -10,7 +10,7 @@ use cushim_ptx_jit::{Arena, Checked, Kernel, interpret};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
-/// Accesses of all kinds and forms of addresses, and barriers under which some lanes are away.
+/// Accesses of all kinds and with all forms of addresses, and barriers that some lanes skip.
 const TEXT: &str = "
 .version 8.0
 .target sm_80
@@ -75,7 +75,7 @@ const CALLS: &str = "
 }
 ";
 
-/// Where an access goes that is shown: the block, the thread, what it does, its address and bytes; or a barrier's number.
+/// A reported access: block, thread, kind and place, address, bytes; for a barrier its number.
 type Shown = BTreeSet<(u32, u32, String, u64, u64)>;
 
 #[derive(Clone)]
@@ -164,7 +164,7 @@ impl Host for Looks {
     }
 }
 
-/// Memory, and a bit for each of its bytes.
+/// Memory with a mark bit for each byte.
 struct Room {
     memory: Vec<u64>,
     marks: Vec<u8>,
@@ -180,7 +180,7 @@ impl Room {
     }
 
     fn arena(&self) -> Arena {
-        // SAFETY: the vector's, which no reference is into while kernels run.
+        // SAFETY: inside the vector; no reference into it exists while kernels run.
         unsafe { Arena::new(self.at(), (self.memory.len() * 8) as u64) }.unwrap()
     }
 
@@ -202,7 +202,7 @@ fn module(text: &str) -> Arc<Module> {
     Arc::new(cushim_ptx::texts::module(&[text.as_bytes()], true).unwrap())
 }
 
-/// Runs two blocks of 64 threads of [`TEXT`]; compiled as is said, or interpreted.
+/// Runs two blocks of 64 threads of [`TEXT`]: compiled with these checks, or interpreted.
 fn run(room: &Room, looks: &Looks, checked: Option<Checked>) -> Result<(), String> {
     run_text(TEXT, room, looks, checked)
 }
@@ -257,7 +257,7 @@ fn engines_show_the_same() {
     run(&room, &one, None).unwrap();
     run(&room, &other, Some(all())).unwrap();
     let (mut one, other) = (one.shown.lock().unwrap().clone(), other.shown.lock().unwrap().clone());
-    // Code reads parameters where they lie, at places that were checked when it was made.
+    // Compiled code reads parameters directly, at offsets that were checked at compile time.
     let parameters = one.extract_if(.., |s| s.2 == "Read 10:5").count();
     assert_eq!(parameters, 128);
     assert_eq!(one.iter().filter(|s| s.2.starts_with("barrier")).count(), 2 * (64 + 40));
@@ -286,7 +286,7 @@ fn code_shows_each_access_to_a_byte_that_is_not_marked() {
     run(&room, &every, Some(all())).unwrap();
     let every = every.shown.lock().unwrap().clone();
     let checked = Checked { global: true, ..Checked::default() };
-    // Generic addresses may be of any space, and those without known steps go to the helper.
+    // Generic addresses may be in any space, and those with an unknown stride go to the helper.
     for offset in [0, 3, 4, 124, 127, 128, 255, 1024, 1279, 2048, 2051, 3072, 4096, 4255, 9000] {
         room.mark(offset, false);
         let looks = room.looks(None);

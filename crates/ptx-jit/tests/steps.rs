@@ -1,4 +1,4 @@
-//! What is known of lanes: bits of thread numbers, places that turn out to lie side by side, and what lanes say together.
+//! Analysis of lanes: known bits of thread numbers, addresses that are adjacent between lanes, and votes.
 
 mod common;
 
@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 const HEAD: &str = ".version 8.0\n.target sm_80\n.address_size 64\n";
 
-/// Blocks of every layout, with warps that are not whole.
+/// Blocks of every layout, with partial warps.
 const BLOCKS: [[u32; 3]; 9] = [
     [96, 1, 1],
     [70, 1, 1],
@@ -20,7 +20,7 @@ const BLOCKS: [[u32; 3]; 9] = [
     [64, 1, 2],
 ];
 
-/// Runs a kernel by the interpreter, by the first code and by the better one, which are compared.
+/// Runs a kernel in the interpreter, with the quick code and with the optimised code, and compares the results.
 fn run(d: &Device, block: [u32; 3], args: &[u64]) {
     for better in [false, true] {
         if better {
@@ -30,7 +30,7 @@ fn run(d: &Device, block: [u32; 3], args: &[u64]) {
     }
 }
 
-/// A kernel that folds into `h` what `code` puts into `v` (32 bits) and `w` (64), and stores it by thread.
+/// A kernel that hashes into `h` the values that `code` puts into `v` (32 bits) and `w` (64), and stores it for each thread.
 fn folding(code: &[String]) -> String {
     let mut text = format!(
         "{HEAD}.entry k(.param .u64 out, .param .u32 n) {{
@@ -107,7 +107,7 @@ fn bits_of_thread_numbers() {
                 ));
             }
         }
-        // As a loop over a row counts.
+        // As the counter of a loop over a row.
         code.push(format!(
             "or.b32 a, {x}, -32; L{x}: add.u32 v, v, a; add.u32 a, a, 32; setp.lt.s32 p, a, 96; @p bra L{x};"
         ));
@@ -121,7 +121,7 @@ fn bits_of_thread_numbers() {
     }
 }
 
-/// Lanes access the places that a table gives, of which some take part.
+/// The active lanes access the places that a table gives.
 fn table(space: &str, bits: u32, op: &str) -> String {
     let bytes = bits / 8;
     let global = space == "global";
@@ -172,7 +172,7 @@ fn places_that_lie_side_by_side_or_are_one() {
                 let memory = d.upload(&(0..128).collect::<Vec<u32>>(), |v| v.to_le_bytes());
                 let out = d.alloc(64 * 16);
                 for mask in [u32::MAX, 1, 0x8000_0000, 0xffff_fffe, 0x0ff0_1234, 0] {
-                    // One block: the second would race with it.
+                    // One block only: a second would race with it.
                     for better in [false, true] {
                         if better {
                             d.kernel(d.find("k")).unwrap().improve([64, 1, 1]).unwrap();

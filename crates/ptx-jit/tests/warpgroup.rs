@@ -1,4 +1,4 @@
-//! Products of matrices by four warps: compiled code and an H200.
+//! Matrix products by a warpgroup (wgmma): compares compiled code with an H200.
 
 mod common;
 #[path = "../../ptx/tests/cases/warpgroup.rs"]
@@ -10,7 +10,7 @@ use warpgroup::Run;
 
 #[test]
 fn compiled_code_multiplies_as_an_h200_however_factors_lie() {
-    // Each form some of the ways: the interpreter runs all.
+    // Every fifth case: the interpreter's test runs all.
     warpgroup::all().into_iter().step_by(5).for_each(runs_as_recorded);
 }
 

@@ -212,8 +212,8 @@ fn nesting(order: &[u32], predecessors: &[Vec<u32>], idom: &[Option<u32>]) -> Ve
 mod tests {
     use super::*;
 
-    /// How many natural loops each block is in, by what they are: those that reach an edge back to a block that
-    /// dominates it, without going through that block.
+    /// The number of natural loops around each block, by definition: the loops of blocks that reach an edge back to a
+    /// dominating block without passing through it.
     fn plain(blocks: &[Block]) -> Vec<u32> {
         let n = blocks.len();
         let reach = |from: u32, without: Option<u32>| {

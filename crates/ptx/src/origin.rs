@@ -227,19 +227,19 @@ mod tests {
     #[test]
     fn what_may_be_of_two_has_no_origin() {
         for body in [
-            // The difference of two pointers, computed here, or handed over.
+            // The difference of two pointers, computed here or passed as an argument.
             "sub.s64 %y, %b, %a;\nadd.s64 %x, %a, %y;",
             "add.s64 %x, %a, %b;",
             "mad.lo.s64 %x, %b, 4, %a;",
-            // One or the other.
+            // One pointer or the other.
             "selp.b64 %x, %a, %b, %p;",
             "mov.b64 %x, %a;\n@%p mov.b64 %x, %b;",
-            // From memory, also in halves.
+            // Pointers from memory, also in halves.
             "ld.u64 %x, [%a];",
             "ld.u64 %y, [%a];\nadd.s64 %x, %a, %y;",
             "ld.u32 %i, [%a];\nmov.b64 %y, {%n, %i};\nadd.s64 %x, %a, %y;",
             "ld.u32 %i, [%a];\ncvt.u64.u32 %y, %i;\nshl.b64 %y, %y, 32;\nadd.s64 %x, %a, %y;",
-            // A part of a pointer.
+            // Part of a pointer.
             "cvt.u32.u64 %i, %b;\ncvt.u64.u32 %y, %i;\nadd.s64 %x, %a, %y;",
             "and.b64 %y, %b, 255;\nadd.s64 %x, %a, %y;",
             "and.b64 %x, %a, -4096;",

@@ -1,11 +1,11 @@
-//! The approximate instructions and a GPU, whose results for all 2^32 operands were recorded as sums of hashes
+//! Compares the approximate instructions with a GPU, whose results for all 2^32 operands were recorded as sums of hashes
 //! (`scripts/record-approximations`; approximate/h200.txt).
 //!
-//! The usual test compares samples of operands. The exhaustive one takes minutes and wants an optimised build:
+//! The ordinary test compares samples of operands. The exhaustive one takes minutes and needs an optimised build:
 //!
 //!     cargo test --release -p cushim-ptx --test approximate -- --ignored --nocapture
 //!
-//! With `CUSHIM_APPROXIMATIONS=FILE` both compare with another recording, such as that of a GPU at hand.
+//! `CUSHIM_APPROXIMATIONS=FILE` makes both compare with another recording, for example of another GPU.
 
 mod approximate {
     pub mod forms;
@@ -24,7 +24,7 @@ fn recording() -> Recording {
     Recording::read(&text).unwrap_or_else(|e| panic!("recording: {e}"))
 }
 
-/// An operand of a sample.
+/// The operands of a sample.
 fn operand(n: u32, bits: u32) -> u32 {
     n.wrapping_mul(2_654_435_761) >> (32 - bits)
 }
@@ -35,7 +35,7 @@ fn samples_are_what_a_gpu_gives() {
     let mut wrong = Vec::new();
     for form in forms::all() {
         let sums = recording.of(form.name);
-        // Every fourth, as this build may be slow.
+        // Every fourth sample, as this build may be slow.
         for sample in (0..SAMPLES).step_by(4) {
             let first = (sample * SAMPLE) as u32;
             let range = first..first + SAMPLE as u32;
@@ -78,7 +78,7 @@ fn all_operands_give_what_a_gpu_gives() {
     assert_eq!(wrong, 0);
 }
 
-/// How many blocks of operands give something else.
+/// Counts the blocks of operands with other results.
 fn compare(form: &Form, sums: &[u64]) -> usize {
     let shift = form.bits - BLOCKS.trailing_zeros();
     let differ: Vec<usize> =

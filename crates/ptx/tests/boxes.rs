@@ -1,7 +1,7 @@
-//! Boxes of tensors: columns of pixels, and maps that kernels change.
+//! Boxes of tensors: im2col mode, and tensor maps that kernels change.
 //!
-//! Owns kernels and what is expected, by the layouts of the PTX ISA ("Im2col mode", "tensormap.replace"). Must not know how maps are
-//! kept.
+//! Owns kernels and their expected results, by the layouts of the PTX ISA ("Im2col mode", "tensormap.replace"). Must not know how
+//! maps are stored.
 
 mod common;
 
@@ -9,10 +9,10 @@ use common::device::Device;
 use cushim_ptx::exec::tensor::{Corners, Modes, TensorMap};
 use cushim_ptx::types::Scalar;
 
-/// Words of shared memory that a kernel gives back.
+/// Words of shared memory that a kernel returns.
 const WORDS: usize = 512;
 
-/// A kernel that does something to a map, copies by it, and gives what came; %r1 is shared memory, %rd1 the map.
+/// A kernel that changes a map, copies with it, and returns the data; %r1 is shared memory, %rd1 the map.
 fn text(before: &str, copy: &str, bytes: usize) -> String {
     format!(
         ".version 8.7\n.target sm_90a\n.address_size 64
@@ -39,7 +39,7 @@ ret; }}
     )
 }
 
-/// What a kernel gives, of a tensor of words that count from 1.
+/// The words that a kernel returns; the tensor's words count from 1.
 fn given(text: &str, map: impl Fn(u64) -> TensorMap) -> Result<Vec<u32>, String> {
     let device = Device::new(text);
     let words: Vec<u32> = (1..=4096).collect();
@@ -91,7 +91,7 @@ fn pixels_follow_each_other_within_their_box() {
     }
 }
 
-/// An H100 gives for a sum of singles by a tensor map what it gives for type `FLOAT32`, and not for `FLOAT32_FTZ`.
+/// For sums of singles by a tensor map, an H100 gives the results of type `FLOAT32`, not of `FLOAT32_FTZ`.
 #[test]
 fn sums_of_singles_keep_subnormal_numbers() {
     let fill = "mov.u32 %r5, 3; st.shared.b32 [%r1], %r5; st.shared.b32 [%r1+4], %r5;
@@ -112,12 +112,12 @@ ld.global.b32 %r5, [%rd5+-1012]; st.shared.b32 [%r1+12], %r5;";
         swizzle: 0,
         columns: None,
     });
-    // The tensor's words count from 1: as singles, the least of all.
+    // The tensor's words count from 1: as singles they are the smallest subnormals.
     assert_eq!(found.unwrap()[..4], [4, 3, 3, 7]);
 }
 
-/// Where boxes of 8 by 6 words of an area of 64 by 32 begin, and whether an H100 loads and stores them; it ends the others with an
-/// illegal instruction.
+/// The starts of boxes of 8 by 6 words in a tensor of 64 by 32, and whether an H100 loads and stores them; for the others it fails with
+/// an illegal instruction.
 const PLACES: [(i32, i32, [bool; 2]); 10] = [
     (4, 3, [true, true]),
     (-4, 3, [true, false]),
@@ -215,7 +215,7 @@ fn kernels_replace_fields_of_maps() {
             + &field("interleave_layout", 32, "0")
             + &field("fill_mode", 32, "0")
     };
-    // Through shared memory, word by word, and back.
+    // Copied to shared memory, word by word, changed there, and copied back.
     let mut copied = String::new();
     for at in (0..128).step_by(8) {
         copied += &format!("ld.global.b64 %rd6, [%rd1+{at}]; st.shared.b64 [%r7+{at}], %rd6;\n");
@@ -234,7 +234,7 @@ fence.proxy.tensormap::generic.acquire.gpu [%rd1], 128;\n";
     for before in [replace(".global", "%rd1"), replace("", "%rd1"), copied] {
         assert_eq!(given(&text(&before, tile, 64), plain).unwrap(), expected, "{before}");
     }
-    // What is not there makes no map.
+    // Undefined field values make the map invalid.
     for wrong in ["fill_mode.global.b1024.b32 [%rd1], 2", "elemtype.global.b1024.b32 [%rd1], 13"] {
         let before = format!("tensormap.replace.tile.{wrong};");
         let why = given(&text(&before, tile, 64), plain).unwrap_err();
@@ -242,7 +242,7 @@ fence.proxy.tensormap::generic.acquire.gpu [%rd1], 128;\n";
     }
 }
 
-/// What comes of a box of two axes that begins at (4, 1), of a tensor of 64 columns.
+/// The expected words of a box of two axes that begins at (4, 1) in a tensor of 64 columns.
 fn tile_of(map: impl Fn(TensorMap) -> TensorMap, bytes: usize) -> Vec<u32> {
     let tile = "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r1], [%rd1, {4, 1}], [%r2];";
     let plain = |address| TensorMap {
@@ -265,7 +265,7 @@ fn rows_narrower_than_the_swizzle_leave_room() {
     let mut expected = vec![0; WORDS];
     for row in 0..3 {
         for column in 0..8 {
-            // Units of 16 bytes are exchanged within the 128 bytes of each row.
+            // The swizzle permutes units of 16 bytes within the 128 bytes of each row.
             let unit = (column / 4) ^ row;
             expected[row * 32 + unit * 4 + column % 4] = (1 + 4 + column + 64 * (1 + row)) as u32;
         }

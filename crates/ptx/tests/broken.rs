@@ -1,4 +1,4 @@
-//! Broken text: an error, never a panic, and never IR that refers to nothing.
+//! Invalid text: an error, no panic, and no IR with dangling references.
 
 use cushim_testkit::ptx as fuzz;
 

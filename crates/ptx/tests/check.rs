@@ -1,4 +1,4 @@
-//! The rules of the checker, and what is noted rather than refused outright.
+//! The checker's rules, and the instructions that it accepts but notes as refused.
 
 use cushim_ptx::ir::{Module, Src, Symbol};
 use cushim_ptx::sem::{Control, Operation};
@@ -26,7 +26,7 @@ fn names_must_be_declared() {
     assert_eq!(error("@%r1 ret;"), "6:2: `%r1` is not declared, expected a predicate register");
     assert_eq!(error("L: ret; L: ret;"), "6:9: `L` is declared again, expected one declaration");
     assert_eq!(error("call f;"), "6:6: `f` is not declared, expected a function");
-    // A name of an inner scope is gone after it, and hides one outside within it.
+    // A name of an inner scope ends with it, and hides an outer name inside it.
     assert!(kernel("{ .reg .b32 t; mov.u32 t, 1; } mov.u32 %r1, t;").is_err());
     assert!(kernel("{ .reg .b64 %r1; mov.u64 %r1, 1; } mov.u32 %r1, 2;").is_ok());
 }
@@ -59,7 +59,7 @@ fn a_vector_has_as_many_members_as_it_says() {
         [(2, ["x", "y", "r", "g"].as_slice()), (4, &["x", "y", "z", "w", "r", "g", "b", "a"])]
     {
         for member in ["x", "y", "z", "w", "r", "g", "b", "a"] {
-            // What stands behind it in the register file is another variable.
+            // The next register in the register file is another variable.
             let body = format!(
                 ".reg .v{vector} .b32 v; .reg .b32 next; mov.b32 v.{member}, 1; mov.b32 %r1, v.{member};"
             );
@@ -124,7 +124,7 @@ fn parameters_and_blocks() {
     .unwrap();
     let k = &m.functions[0];
     assert_eq!((k.params_size, k.params.len()), (12, 2));
-    // entry, loop, after it, the end that is always added
+    // entry, loop, the block after it, and the end block, which is always added
     assert_eq!(k.blocks.len(), 4);
     assert_eq!(k.blocks[1].successors, [1, 2]);
     assert!(k.blocks[0].rank < k.blocks[1].rank && k.blocks[1].rank < k.blocks[2].rank);

@@ -1,11 +1,11 @@
-//! What does not depend on what a kernel is given: special registers, and constant expressions. What is expected comes
-//! from the ISA manual's text.
+//! Values that do not depend on a kernel's arguments: special registers, and constant expressions. The expected
+//! values come from the ISA manual's text.
 
 mod common;
 
 use common::device::Device;
 
-/// What a kernel of one warp stores per lane: `code` leaves it in `d`.
+/// The values that a kernel of one warp stores for each lane: `code` computes them in `d`.
 fn lanes(code: &str) -> Vec<u32> {
     let text = format!(
         ".version 8.3\n.target sm_90\n.address_size 64\n

@@ -1,4 +1,4 @@
-//! Sums and products that may be fused: the interpreter and a GPU, whose results were recorded ([`contraction`]).
+//! Sums and products that may be fused: compares the interpreter with a GPU's recorded results ([`contraction`]).
 
 mod common;
 mod contraction;
@@ -6,7 +6,7 @@ mod contraction;
 use common::device::Device;
 use contraction::{Case, ROWS, SAMPLES};
 
-/// Runs a kernel: for each slot, a value for each row.
+/// Runs a kernel; returns for each slot a value for each row.
 fn run(case: &Case, fused: bool) -> Vec<[u64; ROWS]> {
     let text = contraction::head() + &case.text;
     let checked = cushim_ptx::parse(&text).and_then(|m| cushim_ptx::check(&m));
@@ -23,7 +23,7 @@ fn run(case: &Case, fused: bool) -> Vec<[u64; ROWS]> {
     all.chunks(ROWS).map(|rows| rows.try_into().unwrap()).collect()
 }
 
-/// Compares a sample with what was recorded of it.
+/// Compares a sample with its recording.
 fn compare(name: &str) {
     let sample = SAMPLES.iter().find(|s| s.name == name).unwrap();
     let cases = sample.cases();
@@ -44,7 +44,7 @@ fn compare(name: &str) {
             ));
         }
     }
-    // Without contraction many of them differ.
+    // Without contraction many kernels differ.
     assert!(apart > cases.len() / 3, "{apart} kernels differ where nothing is fused");
     wrong.sort_by_key(String::len);
     assert!(
@@ -76,7 +76,7 @@ fn so_it_does_where_nobody_looked() {
     compare("third");
 }
 
-/// All that writes `a` is a guarded instruction that reads it: the way back to where it comes from is a circle.
+/// The only write to `a` is a guarded instruction that also reads `a`: its definitions form a cycle.
 #[test]
 fn a_value_that_comes_from_itself_alone() {
     let text = ".version 8.0\n.target sm_90\n.address_size 64

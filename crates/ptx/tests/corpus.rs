@@ -1,4 +1,4 @@
-//! Everything nvcc makes of the repository's CUDA programs is accepted and can be
+//! nvcc's PTX for the repository's CUDA programs is accepted completely and can
 //! run: no instruction is refused.
 
 mod common;
@@ -18,14 +18,14 @@ fn programs(nvcc: &Path, arch: &str) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let cuda = root.join("../../c-tests/cuda");
     let mut sources = vec![root.join("tests/features.cu")];
-    // Without those that compute: they are many, a compiler takes seconds for each, and scripts/cpu-check runs
-    // them all.
+    // Without the programs that compute: they are many, a compiler takes seconds for each, and scripts/cpu-check
+    // runs them all.
     for entry in std::fs::read_dir(cuda).unwrap() {
         sources.push(entry.unwrap().path());
     }
     let mut accepted = 0;
     for source in sources.iter().filter(|s| s.extension().is_some_and(|e| e == "cu")) {
-        // 11.8 and 12.4 lack calls that some programs make.
+        // 11.8 and 12.4 lack functions that some programs call.
         let Ok(text) = common::ptx(nvcc, arch, source, &[]) else { continue };
         let name = source.display();
         let module = match cushim_ptx::parse(&text) {

@@ -1,4 +1,4 @@
-//! Fences: which forms there are, and what of them reaches memory.
+//! Fences: their forms, and the fence requests that reach memory.
 
 use cushim_ptx::exec::{BadAddress, Host, KernelLaunch, Memory};
 use cushim_ptx::interp;
@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-/// Memory that notes what it is asked, and has one value.
+/// Memory that records the requests that it gets, and holds one value.
 #[derive(Default)]
 struct Noted(RefCell<Vec<&'static str>>);
 
@@ -54,7 +54,7 @@ fn module(instruction: &str) -> cushim_ptx::ir::Module {
     cushim_ptx::parse(&text).and_then(|m| cushim_ptx::check(&m)).unwrap()
 }
 
-/// What memory is asked between a store and a load.
+/// The requests that memory gets between a store and a load.
 fn between(instruction: &str) -> Vec<&'static str> {
     let module = module(instruction);
     assert!(module.refusals(0).is_empty(), "{instruction}: {:?}", module.refusals(0));
@@ -86,7 +86,7 @@ fn full_fences_are_those_of_one_order_beyond_a_block() {
     }
 }
 
-/// What ptxas 13.0 takes for sm_90, and what it refuses.
+/// The forms that ptxas 13.0 accepts for sm_90, and those that it refuses.
 #[test]
 fn forms_are_those_of_the_assembler() {
     for i in [
@@ -140,7 +140,7 @@ fn forms_are_those_of_the_assembler() {
     assert!(between("ld.mmio.relaxed.sys.global.u32 a, [d]").contains(&"load"));
 }
 
-/// Memory that leaves fences to [`Memory`].
+/// Memory with the default fences of [`Memory`].
 struct Plain;
 
 impl Memory for Plain {
@@ -157,7 +157,7 @@ impl Memory for Plain {
     }
 }
 
-/// Two threads each store, and look at what the other stores: with full fences one of them at least sees it. The
+/// Two threads each store, then load the other's location: with full fences at least one of them sees the store. The
 /// interpreter itself is too slow to show this.
 #[test]
 fn a_full_fence_is_one_of_the_processor() {
@@ -180,7 +180,7 @@ fn a_full_fence_is_one_of_the_processor() {
                         }
                     }
                 }
-                // In opposite orders, so that both come to the same place at the same time once.
+                // In opposite orders, so that both use the same location at the same time once.
                 let at = i ^ turn;
                 mine[at * LINE].store(1, Ordering::Relaxed);
                 Plain.fence(true);

@@ -1,5 +1,5 @@
-//! Kernels written by hand: what compilers do not produce on their own, and
-//! what must hold of lanes, warps and blocks that wait for one another.
+//! Hand-written kernels: code that compilers do not produce by themselves, and
+//! rules for lanes, warps and blocks that wait for one another.
 
 mod common;
 
@@ -79,8 +79,8 @@ fn blocks_may_wait_for_blocks() {
     let flags = d.alloc(4 * 40);
     d.launch_with("chain", [40, 1, 1], [1; 3], 0, true, &[flags, 1]).unwrap();
     assert_eq!(d.u32s(flags, 40), (1..=40).collect::<Vec<u32>>());
-    // Not promised by CUDA, but some programs live on it: the blocks of an
-    // ordinary launch that are in the air together make progress.
+    // CUDA does not guarantee it, but some programs rely on it: the resident blocks
+    // of an ordinary launch all make progress.
     let flags = d.alloc(4 * 20);
     d.launch("chain", 20, 1, &[flags, 1]).unwrap();
     assert_eq!(d.u32s(flags, 20), (1..=20).collect::<Vec<u32>>());
@@ -157,7 +157,7 @@ fn endless_recursion_is_an_error() {
     assert!(fault.contains("the local memory of a thread exceeds 1048576 bytes"), "{fault}");
 }
 
-/// Whom a lane may not name: undefined, and done all the same.
+/// A mask that names inactive lanes: undefined in PTX, but accepted.
 #[test]
 fn a_mask_taken_for_a_filter() {
     let text = include_str!("fixtures/mask_filter.ptx");

@@ -1,11 +1,11 @@
-//! Hints for caches: every form is taken, and none changes what a kernel does.
+//! Cache hints: every form is accepted, and none changes a kernel's results.
 
 mod common;
 
 use common::device::Device;
 
-/// Runs statements that leave 41 in `d`, with the address of 41, 42, 43, 44 in `in`,
-/// room in `out` and a policy in `pol`.
+/// Runs statements that leave 41 in `d`; `in` has the address of 41, 42, 43, 44,
+/// `out` that of room for results, and `pol` a cache policy.
 fn run(statements: &str) -> u32 {
     let text = format!(
         ".version 9.0\n.target sm_100\n.address_size 64\n

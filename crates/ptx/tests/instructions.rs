@@ -1,4 +1,4 @@
-//! One instruction at a time, on edge inputs. What is expected comes from the
+//! Single instructions on edge values. The expected results come from the
 //! ISA manual's text or from the host's own arithmetic, never from this crate.
 
 mod common;
@@ -54,7 +54,7 @@ fn f(v: f32) -> u64 {
 const EDGE: [u32; 10] =
     [0, 1, 2, 31, 0x7fff_ffff, 0x8000_0000, 0x8000_0001, 0xffff_fffe, 0xffff_ffff, 0x1234_5678];
 
-/// Every pair of edge values, through `code` and through `host`.
+/// Compares `code` with `host` on every pair of edge values.
 fn pairs(code: &str, host: impl Fn(u32, u32) -> u32) {
     let all: Vec<[u64; 3]> =
         EDGE.iter().flat_map(|a| EDGE.iter().map(|b| [u64::from(*a), u64::from(*b), 77])).collect();
@@ -125,7 +125,7 @@ fn carries_chain_to_any_length() {
 
 #[test]
 fn the_flag_of_a_difference_is_its_carry() {
-    // a - b is a + !b + 1: the flag is set where nothing was borrowed.
+    // a - b is a + !b + 1: the flag is set if there is no borrow.
     pairs("sub.cc.u32 a, a, b; addc.u32 d, 0, 0;", |a, b| u32::from(a >= b));
     pairs("add.cc.u32 a, a, b; subc.u32 d, 0, 0;", |a, b| {
         u32::from(a.checked_add(b).is_none()).wrapping_sub(1)
@@ -138,7 +138,7 @@ fn the_flag_of_a_difference_is_its_carry() {
         let sum = b.wrapping_sub(7).wrapping_sub(clear);
         sum.wrapping_add(u32::from(u64::from(b) >= 7 + u64::from(clear)))
     });
-    // Of 64 bits it is the same flag, and what has no `.cc` leaves it alone.
+    // 64-bit instructions use the same flag, and instructions without `.cc` leave it unchanged.
     let code = "sub.cc.u64 a, a, b; add.u64 a, a, -1; sub.s64 a, a, a; addc.u32 %r2, 0, 0;
         cvt.u64.u32 d, %r2;";
     let rows = [[5, 5, 0], [4, 5, 0], [1 << 32, 1, 0], [0, u64::MAX, 0], [u64::MAX, 0, 0]];
@@ -250,7 +250,7 @@ fn single_precision_rounds_and_flushes() {
             2f64.powi(-22),
         );
         bound("rsqrt.approx.f32 d, a;", x, 1.0 / e.sqrt(), 2f64.powi(-22));
-        // Its error is a bound by itself, not of the result (PTX ISA, "sin"): 2^-20.5 from -pi to pi.
+        // The error bound of sin is absolute, not relative (PTX ISA, "sin"): 2^-20.5 from -pi to pi.
         let sine = f64::from(x / 40.0).sin();
         bound("sin.approx.f32 d, a;", x / 40.0, sine, 2f64.powf(-20.5) / sine);
         bound("tanh.approx.f32 d, a;", x, e.tanh(), 2f64.powi(-11));

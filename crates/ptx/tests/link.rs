@@ -1,4 +1,4 @@
-//! Modules that name each other, joined and run.
+//! Modules that refer to each other, linked and run.
 
 mod common;
 
@@ -12,7 +12,7 @@ fn module(text: &str) -> Module {
     parse(&text).and_then(|m| check(&m)).unwrap_or_else(|e| panic!("{e}\n{text}"))
 }
 
-/// A kernel that calls `twice` and adds `bias`, both from elsewhere.
+/// A kernel that calls `twice` and adds `bias`, which another module defines.
 const USER: &str = "
 .extern .func (.param .b32 r) twice (.param .b32 a);
 .extern .global .align 4 .u32 bias;
@@ -30,7 +30,7 @@ const USER: &str = "
   ret;
 }";
 
-/// What defines them, with an internal variable of a name that is used there too.
+/// The module that defines them; its internal variable has a name that the other module also uses.
 const MAKER: &str = "
 .visible .global .align 4 .u32 bias = 100;
 .global .align 4 .u32 own = 2;

@@ -1,4 +1,4 @@
-//! Which versions of PTX and which targets know a form: as NVIDIA's assembler says, form by form.
+//! The versions of PTX and the targets that accept each form, compared with NVIDIA's assembler.
 
 mod cases;
 
@@ -6,12 +6,12 @@ use cases::needs::{self, Record, module};
 use cushim_ptx::table::needs::{Needs, Target};
 use std::collections::{HashMap, HashSet};
 
-/// What ptxas 13.5 takes, at all versions and targets.
+/// The forms that ptxas 13.5 accepts, at all versions and targets.
 fn kept() -> Record {
     needs::read(include_bytes!("cases/needs.bin")).unwrap_or_else(|e| panic!("needs.bin: {e}"))
 }
 
-/// What the driver of an H200 takes, at some.
+/// The forms that the driver of an H200 accepts, at some versions and targets.
 fn driver() -> Record {
     let packed = include_bytes!("cases/needs-driver.bin");
     needs::read(packed).unwrap_or_else(|e| panic!("needs-driver.bin: {e}"))
@@ -26,7 +26,7 @@ fn target(text: &str) -> Target {
     Target::from_name(text).unwrap()
 }
 
-/// What is taken here and refused by the assembler: what the driver of an H200 takes is right.
+/// Forms that we accept and the assembler refuses: the driver of an H200 accepts them.
 fn is_lenient(statement: &str) -> bool {
     let starts = |list: &[&str]| list.iter().any(|s| statement.starts_with(s));
     starts(&["fence.acquire.", "fence.release."]) && !statement.contains("sync_restrict")
@@ -76,7 +76,7 @@ fn forms_are_taken_where_the_driver_takes_them() {
     compare(&driver(), |_| false);
 }
 
-/// One form of each group that is taken at the same places, by the whole way of loading.
+/// Loads one form of each group that is accepted at the same versions and targets, by the whole loading path.
 #[test]
 fn texts_are_loaded_where_the_assembler_takes_them() {
     let record = kept();
@@ -111,7 +111,7 @@ fn versions_and_targets_are_those_that_there_are() {
     for v in (0..=newest.0).flat_map(|a| (0..10).map(move |b| (a, b))).filter(|v| *v <= newest) {
         let v = format!("{}.{}", v.0, v.1);
         for t in targets.iter().chain(&none) {
-            // Targets of one family and of one device are one here.
+            // We do not distinguish the targets of one family or of one device.
             let known = pairs.contains(&(v.as_str(), *t));
             let loose = t.ends_with(['a', 'f']) || *t == "sm_88";
             let ours = accepts(&module(&v, t, &[]));
@@ -120,7 +120,7 @@ fn versions_and_targets_are_those_that_there_are() {
     }
 }
 
-// A table: version, target, statement, and what is said.
+// A table: version, target, statement, and the answer.
 #[test]
 fn what_is_missing_is_said() {
     let said = |v: &str, t: &str, statement: &str| {
@@ -208,7 +208,7 @@ fn what_is_missing_is_said() {
             "add.u32 r, r, r;",
             "2:9: found .target sm_20, expected .version 2.0 or later for it",
         ),
-        // The record has pairs of choices, and this form wants three: a rounding and two types.
+        // The record has pairs of choices, but this form needs three: a rounding and two types.
         ("8.0", "sm_80", "cvt.rn.bf16.f32 h, r;", "taken"),
         ("8.0", "sm_80", "cvt.rz.relu.bf16.f32 h, r;", "taken"),
         (
@@ -217,7 +217,7 @@ fn what_is_missing_is_said() {
             "cvt.rn.bf16.f16 h, h;",
             "5:1: `cvt.rn.bf16.f16`: found .target sm_80, expected .target sm_90 or later",
         ),
-        // What is newer than all that is known is taken.
+        // Versions and targets that are newer than the known ones are accepted.
         ("12.0", "sm_200", "add.u32 r, r, r;", "taken"),
     ] {
         assert_eq!(said(v, t, statement), expected, "{v} {t} {statement}");

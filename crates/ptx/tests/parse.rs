@@ -1,4 +1,4 @@
-//! The grammar: layouts, scopes, declarations, and what errors say.
+//! The grammar: layouts, scopes, declarations, and texts of errors.
 
 use cushim_ptx::ast::{Const, Init, OperandKind, Statement};
 use cushim_ptx::parse;
@@ -106,7 +106,7 @@ fn errors_say_where_what_and_what_else() {
     assert!(error(&deep).contains("the nesting is 101, expected at most 100"));
 }
 
-/// Whatever stands in them, it ends with the line, and no program is refused for it.
+/// Source locations may hold anything up to the line's end, and no program is refused because of them.
 #[test]
 fn places_in_sources() {
     let text = module(

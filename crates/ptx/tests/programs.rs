@@ -1,5 +1,5 @@
-//! Whole kernels that nvcc compiled from `features.cu`, with every toolkit that
-//! is installed: what they compute is compared with the same on the host.
+//! Whole kernels from `features.cu`, compiled by nvcc of every installed
+//! toolkit: the results equal the host's.
 
 mod common;
 
@@ -116,7 +116,7 @@ fn votes(text: &str) {
     d.launch("k_vote", 1, 32, &[out]).unwrap();
     let got = d.u32s(out, 5);
     assert_eq!((got[0], got[1], got[3], got[4]), (0xaaaa_aaaa, 1, 31 * 16, 5));
-    // Lanes write one after another: the last group stays.
+    // Lanes write one after another: the last group's value stays.
     assert_eq!(got[2], 0xf000_0000);
     let fault = d.launch("k_vote", 1, 96, &[out]).unwrap_err().to_string();
     assert!(fault.starts_with("trap; kernel ") && fault.contains("thread (77,0,0), "), "{fault}");

@@ -1,5 +1,5 @@
-//! Every form of every instruction that computes, and sequences of them: the interpreter
-//! and a GPU, whose results were recorded ([`cases`]).
+//! Every form of every instruction that computes, and sequences of them: compares the interpreter
+//! with a GPU's recorded results ([`cases`]).
 
 mod cases;
 mod common;
@@ -11,7 +11,7 @@ use cases::sequences::{self, Shown};
 use cases::tally::Tally;
 use common::device::Device;
 
-/// Runs a kernel: a column for each result of each form.
+/// Runs a kernel; returns a column for each result of each form.
 fn run(case: &Case) -> Vec<Vec<u64>> {
     let device = Device::new(&(kernels::head(case.forms[0].device) + &case.text(Lanes::Threads)));
     let input = device.upload(&case.input(), |b| [*b]);
@@ -35,7 +35,7 @@ fn check(cases: Vec<Case>, kept: Results) {
             }
         }
     }
-    // All that an sm_90 runs must be there.
+    // The recording must have all forms that an sm_90 can run.
     assert_eq!(tally.missing, unrecorded);
     tally.finish("interpreter");
 }

@@ -1,9 +1,9 @@
-//! The integer floating point against the host's, and its directed roundings
-//! against the exact order of numbers.
+//! Compares the integer implementation of floating point with the host's, and its
+//! directed roundings with the exact order of numbers.
 
 use cushim_ptx::soft::{self, Format, Round};
 
-/// Random bits that favour the edges: extreme exponents, long runs of ones.
+/// Random bits with many edge values: extreme exponents, long runs of ones.
 struct Random(u64);
 
 impl Random {
@@ -94,7 +94,7 @@ fn directed_roundings_enclose_the_exact_result() {
         let (down, up, inward) = (at(Round::Down), at(Round::Up), at(Round::Zero));
         assert!(down <= exact && exact <= up, "{a:#x} {b:#x}");
         assert_eq!(inward, if exact < 0.0 { up } else { down }, "{a:#x} {b:#x}");
-        // And there is nothing between them.
+        // If they differ, they are neighbours.
         if down != up {
             assert_eq!((down as f32).next_up(), up as f32, "{a:#x} {b:#x}");
         }

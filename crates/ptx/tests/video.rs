@@ -1,4 +1,4 @@
-//! Video instructions: what the ISA manual's text gives for chosen operands, and what may not be written.
+//! Video instructions: results by the ISA manual's text for chosen operands, and statements that are refused.
 
 mod common;
 
@@ -29,7 +29,7 @@ fn parts_are_taken_and_put() {
     assert_eq!(one("vadd.u32.u32.u32 d, a.b1, b.h1;", 0x1234_ff78, 0x1_ffff, 0), 0xff + 1);
     assert_eq!(one("vadd.s32.s32.u32 d, a.b1, b.h1;", 0x1234_ff78, 0x1_ffff, 0), 0);
     assert_eq!(one("vsub.s32.s32.s32 d, a.h0, b.b3;", 0x8000, 0x8000_0000, 0), 0xffff_8080);
-    // A part of the result; the rest is of the third operand.
+    // The result replaces one part; the rest comes from the third operand.
     assert_eq!(one("vadd.u32.u32.u32 d.b2, a, b, c;", 0x1ff, 2, 0xaabb_ccdd), 0xaa01_ccdd);
     assert_eq!(one("vadd.u32.u32.u32.sat d.h1, a, b, c;", 0x1_0000, 2, 0xaabb_ccdd), 0xffff_ccdd);
     assert_eq!(one("vsub.s32.u32.u32.sat d.b0, a, b, c;", 0, 300, 0xaabb_ccdd), 0xaabb_cc80);
@@ -68,7 +68,7 @@ fn products_are_negated_and_scaled() {
 #[test]
 fn parts_side_by_side() {
     let (a, b, c) = (0x10ff_2003, 0x0f01_3004, 0x1111_1111);
-    // As CUDA's header has the sum of absolute differences.
+    // The sum of absolute differences, as CUDA's header writes it.
     assert_eq!(one("vabsdiff4.u32.u32.u32.add d, a, b, c;", a, b, c), c + 1 + 254 + 16 + 1);
     assert_eq!(one("vabsdiff4.s32.s32.s32 d, a, b, c;", a, b, c), 0x0102_1001);
     assert_eq!(one("vadd4.u32.u32.u32.sat d, a, b, c;", a, b, c), 0x1fff_5007);
@@ -78,7 +78,7 @@ fn parts_side_by_side() {
     assert_eq!(one("vmin2.s32.s32.s32 d.h1, a, b, c;", 0x8000_0005, 0x0001_0009, c), 0x8000_1111);
     assert_eq!(one("vset2.u32.u32.gt.add d, a, b, c;", 0x8000_0005, 0x0001_0009, c), c + 1);
     assert_eq!(one("vset4.s32.s32.ne d, a, b, c;", 0x0102_0304, 0x0100_0300, 0), 0x0001_0001);
-    // Parts of both words for either operand.
+    // Each operand may select parts of both words.
     assert_eq!(one("vmax4.u32.u32.u32 d, a.b7030, b.b4444, c;", 0x44, 0x55 << 24, 0), 0x5544_0044);
     assert_eq!(
         one("vadd2.u32.u32.u32 d, a.h01, b.h33, c;", 0x0002_0001, 0x10_0000, 0),

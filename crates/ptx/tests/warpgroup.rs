@@ -1,4 +1,4 @@
-//! Products of matrices by four warps: the interpreter and an H200.
+//! Matrix products by a warpgroup (wgmma): compares the interpreter with an H200.
 
 mod common;
 #[path = "cases/warpgroup.rs"]
@@ -35,7 +35,7 @@ fn runs_as_recorded(run: Run) {
     assert_eq!(wrong, 0, "of {} words of {}", found.len(), run.name);
 }
 
-/// Adds nothing where the instruction says so, and refuses what it does not know by name.
+/// With a scale of 0 the accumulator is not read; an unknown instruction is refused by name.
 #[test]
 fn what_is_not_added_is_not_looked_at() {
     let run = warpgroup::all().remove(0);
@@ -44,7 +44,7 @@ fn what_is_not_added_is_not_looked_at() {
     let mut other = run.input.clone();
     let each = run.input.len() / run.blocks as usize;
     let results = run.expected.len() * 4 / run.blocks as usize;
-    // Other summands, the same products.
+    // Other accumulators, the same products.
     for case in other.chunks_exact_mut(each) {
         case[each - results..].fill(0x41);
     }

@@ -225,7 +225,7 @@ mod tests {
 
     /// A stream that is closed at the end of the test's process.
     fn opened(path: &CStr, mode: &CStr) -> Stream {
-        // SAFETY: two strings.
+        // SAFETY: two C strings.
         let file = unsafe { libc::fopen(path.as_ptr(), mode.as_ptr()) };
         assert!(!file.is_null());
         Stream(file)
@@ -243,10 +243,10 @@ mod tests {
 
     #[test]
     fn reading_and_writing_by_turns() {
-        // SAFETY: a temporary file.
+        // SAFETY: takes nothing; makes a temporary file.
         let stream = Stream(unsafe { libc::tmpfile() });
         assert!(!stream.0.is_null());
-        // A byte put back before the first write is forgotten, as C says of fseek.
+        // fseek discards a byte that was put back before the first write, as C says.
         assert_eq!(stream.unget(65), 65);
         assert_eq!(stream.write(&[66; 10_000]), 10_000);
         assert_eq!(stream.read(1), []);

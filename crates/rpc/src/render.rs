@@ -182,12 +182,12 @@ mod tests {
     use super::*;
     use crate::format::{parse, size, values};
 
-    /// One `Long` or `Int` for each of `args`, as the format has it.
+    /// One `Long` or `Int` for each of `args`, as the format asks.
     fn shown(format: &str, args: &[u64], strings: &[Option<&str>]) -> String {
         let parts = parse(format.as_bytes()).unwrap();
         let mut bytes = Vec::new();
         let mut args = args.iter();
-        // All arguments of these tests are written packed.
+        // The tests write all arguments packed.
         for spec in crate::format::specs(&parts) {
             for count in [spec.width, spec.precision] {
                 if count == Count::Star {

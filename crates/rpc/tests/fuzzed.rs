@@ -1,9 +1,9 @@
-//! What the fuzz targets `rpc_serve` and `rpc_format` do, on seeds, on damaged seeds and on random bytes; and the seeds
-//! for them, where `CUSHIM_FUZZ_SEEDS` names a folder.
+//! The bodies of the fuzz targets `rpc_serve` and `rpc_format`, on seeds, on damaged seeds and on random bytes. If
+//! `CUSHIM_FUZZ_SEEDS` names a folder, the seeds are written there.
 
 use cushim_testkit::rpc;
 
-/// Numbers that are the same in each run.
+/// Pseudo-random numbers, the same in each run.
 struct Random(u64);
 
 impl Random {
@@ -19,13 +19,13 @@ impl Random {
     }
 }
 
-/// Scripts for [`rpc::serve`]: each opcode asked for, with a text and a few packets behind.
+/// Scripts for [`rpc::serve`]: each opcode in a request, followed by a text and a few packets.
 fn scripts() -> Vec<Vec<u8>> {
     let mut all = Vec::new();
     for lanes in 0..3 {
         for opcode in 0..44u8 {
             let mut script = vec![lanes];
-            // Lanes and opcode at port 0, not handed over yet; then texts and small packets, each handed over.
+            // Lanes and opcode at port 0, without handing the port over; then texts and small packets, each handed over.
             script.extend([0x10, 0xff, 0x00, 0x80, opcode]);
             for text in ["r.%s:%5d|%f\n", "second", "third of them"] {
                 script.push(0x80 | 4 << 2 & 0x3c);

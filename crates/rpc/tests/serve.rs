@@ -1,12 +1,12 @@
-//! The server against a device of a test's own, which keeps to the protocol: lanes of 1, 32 and 64, and what the programs
-//! of `c-tests/load` cannot do by themselves.
+//! The server with the test's own device, which follows the protocol: 1, 32 and 64 lanes, and requests that the programs
+//! of `c-tests/load` cannot make by themselves.
 
 use cushim_rpc::files::Streams;
 use cushim_rpc::layout::Opcode;
 use cushim_rpc::{Allow, End, Server, Shape};
 use cushim_testkit::rpc::{Device, FUNCTION, Plain, Shared, TWICE, streams, written};
 
-/// What came of it: how it ended, and what was written to output and error.
+/// The result: how the server ended, and the text on standard output and standard error.
 fn serve(
     shape: (u32, u32),
     input: &str,
@@ -14,14 +14,14 @@ fn serve(
     device: impl Fn(&Shared) + Send,
 ) -> (End, String, String) {
     let shared = Shared::new(Shape::new(shape.0, shape.1).unwrap());
-    // SAFETY: it ends before the memory does, and only devices touch that.
+    // SAFETY: the server ends before the memory is freed, and only devices access the memory.
     let line = unsafe { shared.line() };
     let (standard, files): (Streams, _) = streams(input.as_bytes());
     let end = std::thread::scope(|scope| {
         let mut server = Server::new(Plain::default(), standard, allow);
         let line = &line;
         let served = scope.spawn(move || server.serve(line));
-        // Also where it panics, so that the test fails instead of waiting.
+        // Also after a panic, so that the test fails and does not hang.
         let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| device(&shared)));
         line.end();
         let end = served.join().unwrap();
@@ -122,7 +122,7 @@ fn memory_calls_and_opcodes_of_the_host() {
         let given = device.recv();
         assert_eq!([given[0][0], given[1][0]], [0x1_0000, 0]);
         Device::open(shared, 1, 1, Opcode::NOOP.number()).send(|_| packet(&[]));
-        // Opening waits until the host is done with the one before.
+        // Opening waits until the host has finished the previous request.
         Device::open(shared, 1, 1, Opcode::FREE.number()).send(|_| packet(&[given[0][0]]));
         for opcode in [Opcode::HOST_CALL.number(), cushim_rpc::layout::OFFLOAD_HOST_CALL] {
             let mut device = Device::open(shared, 1, 0x11, opcode);
@@ -199,7 +199,7 @@ fn ends_and_faults() {
         let End::Fault(fault) = end else { panic!("{opcode:#x}: {end:?}") };
         assert!(fault.0.contains(why), "{fault}");
     }
-    // A kernel that ends in the middle of a message, and one that nobody served before it ended.
+    // A kernel that ends in the middle of a message, and one that was not served before it ended.
     let (end, out, _) = serve((2, 32), "", Allow::default(), |shared| {
         ask(shared, Opcode::WRITE_TO_STDOUT.number(), 1000);
         let mut device = Device::open(shared, 1, 1, Opcode::WRITE_TO_STDOUT.number());

@@ -1,4 +1,4 @@
-//! Rules keep their meaning in the compiled form, and match and compare as they say.
+//! Compiled rules match and compare as the manifest's rules do.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
@@ -87,7 +87,7 @@ impl Subject for Image {
     }
 }
 
-/// Each condition on an image alone says no, and so does each beside two that say yes.
+/// Each condition on an image can reject it, alone and together with two that match.
 #[test]
 fn an_image_meets_all_conditions_or_none() {
     let matching = |owner: &str, hash: &str, arch: &str| Match {
@@ -120,7 +120,7 @@ fn halves(values: [u16; 3]) -> Vec<u8> {
 
 #[test]
 fn halves_have_their_values() {
-    // 1.5, -0.75, and the largest that is no infinity.
+    // 1.5, -0.75, and the largest finite number.
     let (a, b) = (halves([0x3e00, 0xba00, 0x7bff]), halves([0x3c00, 0x3a00, 0x7bff]));
     assert_eq!(differ(Element::F16, 0.0, &a, &b), (2, 1, 1.5, (-0.75, 0.75)));
     assert_eq!(differ(Element::F16, 0.5, &a, &b).0, 1);
@@ -136,7 +136,7 @@ fn the_first_of_equal_differences_is_told() {
     let (a, b) = (i64::MAX - 1, i64::MAX);
     let compare = Compare { element: Element::I64, tolerance: 1.0, ..Compare::default() };
     assert!(compare.differ(&a.to_le_bytes(), &b.to_le_bytes()).is_none(), "within the tolerance");
-    // Infinities of one sign are alike, of two are not.
+    // Infinities with the same sign are equal, with different signs they are not.
     let floats = |values: [f32; 2]| values.map(f32::to_le_bytes).concat();
     let a = floats([f32::INFINITY, f32::INFINITY]);
     let b = floats([f32::INFINITY, f32::NEG_INFINITY]);

@@ -1,4 +1,4 @@
-//! `include/cushim.h` is what this crate says. `CUSHIM_UPDATE=1` writes it.
+//! `include/cushim.h` is generated from this crate. `CUSHIM_UPDATE=1` writes it.
 #![allow(clippy::unwrap_used)]
 
 use std::path::Path;

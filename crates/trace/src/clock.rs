@@ -110,7 +110,7 @@ mod tests {
         assert_eq!((line.ticks(1000), line.ticks(0)), (2000, 0));
         assert_eq!(line.span_ns(1000, 1002), 1);
         assert_eq!(Timeline::new(first, first).span_ns(10, 15), 5);
-        // They give no rate either where one of the clocks stood still.
+        // There is no rate either if one of the clocks stood still.
         for still in
             [Calibration { ticks: 9000, ..first }, Calibration { monotonic_ns: 900, ..first }]
         {

@@ -157,7 +157,7 @@ mod tests {
         cache.store(&key, b"code");
         assert_eq!(cache.load(&key).as_deref(), Some(&b"code"[..]));
         assert_eq!(cache.load(&other), None);
-        // A file of another key, and one that was changed.
+        // A file for another key, and a file that was changed.
         std::fs::copy(path.join(key.name()), path.join(other.name())).unwrap();
         assert_eq!(cache.load(&other), None);
         let mut bytes = std::fs::read(path.join(key.name())).unwrap();
@@ -166,7 +166,7 @@ mod tests {
         assert_eq!(cache.load(&key), None);
         cache.store(&key, b"code");
         assert!(cache.load(&key).is_some());
-        // Where others may write, nothing is believed.
+        // If others may write to the folder, nothing in it is trusted.
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o777)).unwrap();
         assert_eq!(cache.load(&key), None);
     }

@@ -1,4 +1,4 @@
-//! The body of the fuzz target on PTX that is right, and on the same text damaged.
+//! The body of the fuzz target on valid PTX, and on the same text damaged.
 
 use cushim_testkit::translate;
 
@@ -29,7 +29,7 @@ fn damaged_texts_are_emitted_or_refused() {
     for text in TEXTS {
         let lines: Vec<&str> = text.lines().collect();
         for _ in 0..60 {
-            // Lines left out, doubled and exchanged: much of it is still PTX.
+            // Lines omitted, repeated and swapped: much of it is still valid PTX.
             let mut damaged = lines.clone();
             for _ in 0..1 + next(4) {
                 let (a, b) = (next(damaged.len()), next(damaged.len()));

@@ -1,12 +1,12 @@
-//! A compiler is asked once what it is, as long as its file stays the same: with a compiler of the tests' own, which notes
-//! each start and copies what it is given, if that begins as it wants it.
+//! The translator asks a compiler once for its version and features, as long as its file is unchanged. The test has its own
+//! compiler, which logs each start and copies its input if that begins as expected.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use cushim_translate::{Cache, Compiler, Target};
 
-/// It reads beside itself what it wants at the head of a module.
+/// It reads the expected beginning of a module from a file next to itself.
 const COMPILER: &str = r#"
 #include <stdio.h>
 #include <string.h>
@@ -62,7 +62,7 @@ impl Lab {
         std::fs::write(self.folder.path().join("compiler.layout"), layout).unwrap();
     }
 
-    /// What it was started for since it was last asked here.
+    /// The purposes of its starts since the last call of this function.
     fn starts(&self) -> Vec<String> {
         let path = self.folder.path().join("compiler.starts");
         let text = std::fs::read_to_string(&path).unwrap_or_default();
@@ -90,7 +90,7 @@ fn a_compiler_is_asked_once() {
     let code = second.compile("code", &target()).unwrap();
     assert_eq!(lab.starts(), ["compiles"]);
     assert!(code.ends_with(b"\ncode"));
-    // Without a cache it is asked each time.
+    // Without a cache each look-up asks the compiler.
     assert!(Compiler::at(&lab.program, None).is_some());
     assert_eq!(lab.starts(), ["asks"]);
 }
@@ -119,7 +119,7 @@ fn a_script_is_asked_each_time() {
     assert_eq!(lab.starts(), ["asks", "asks"]);
 }
 
-/// Its libraries are others now: it does not take what it took, and says so.
+/// The compiler's libraries changed: it refuses an input that it accepted before, and is asked again.
 #[test]
 fn a_compiler_that_changed_inside_is_asked_when_it_fails() {
     let lab = Lab::new();

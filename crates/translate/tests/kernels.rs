@@ -1,4 +1,4 @@
-//! Whole kernels, translated and run on the GPU in software.
+//! Whole kernels, translated and run on the emulated GPU.
 
 mod common;
 
@@ -43,7 +43,7 @@ fn vectors_are_added_in_both_layouts() {
     }
 }
 
-/// What a kernel `k(out)` of one block leaves in `n` words, in each layout that it allows.
+/// The `n` words that a kernel `k(out)` of one block writes, the same in each lane layout that it allows.
 fn words(text: &str, threads: u32, n: usize) -> Vec<u32> {
     let Some(compiler) = compiler() else { return Vec::new() };
     let loaded = translated(&compiler, &module(&format!("{HEAD}{text}")));
@@ -59,7 +59,7 @@ fn words(text: &str, threads: u32, n: usize) -> Vec<u32> {
     found.unwrap_or_default()
 }
 
-/// The begin of a kernel: the thread in `%t`, its word in `%o`.
+/// The start of a kernel: the thread's number in `%t`, the address of its word in `%o`.
 const BEGIN: &str = "
 .visible .entry k(.param .u64 out) {
 .reg .b64 %o; .reg .b64 %rd<9>; .reg .b32 %t; .reg .b32 %r<20>; .reg .pred %p<5>; .reg .f32 %f<5>;
@@ -190,7 +190,7 @@ fn atomics_add_up_and_tables_choose() {
          mad.lo.u32 %r7, %r5, 10000, %r4; mad.lo.u32 %r7, %r6, 10000000, %r7; add.u32 %r7, %r7, %r3;
          st.global.u32 [%o], %r7; ret; }}"
     );
-    // The sums go on from layout to layout, so one is enough.
+    // The sums accumulate over layouts, so one layout is enough.
     let Some(compiler) = compiler() else { return };
     let loaded = translated(&compiler, &module(&format!("{HEAD}{text}")));
     let out = Buffer::new(4 * 128);
@@ -214,7 +214,7 @@ fn layouts_are_those_that_kernels_allow() {
     let both = [Lanes::Full, Lanes::Half];
     assert_eq!(allowed(""), both);
     assert_eq!(allowed("bar.sync 0;"), both);
-    // As many rounds for all threads, and a way that all or none take.
+    // The same number of rounds for all threads, and a branch that all or none take.
     let rounds =
         "mov.u32 %r1, 0; L: bar.sync 0; add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, 9; @%p1 bra L;";
     assert_eq!(allowed(rounds), both);
@@ -268,7 +268,7 @@ fn what_is_not_translated_is_refused_by_name_and_line() {
     assert!(!made.ir.contains("@\"asks\""), "{}", made.ir);
 }
 
-/// Warps 0 and 1 give to warps 2 and 3 through barriers that count, three times; the last warp has 20 lanes.
+/// Warps 0 and 1 pass values to warps 2 and 3 through barriers with thread counts, three times; the last warp has 20 lanes.
 #[test]
 fn barriers_count_threads() {
     let text = format!(
@@ -294,7 +294,7 @@ fn barriers_count_threads() {
     assert!(found.is_empty() || found == expected.collect::<Vec<u32>>(), "{found:?}");
 }
 
-/// The same in functions that are called: warps 0 and 1 give to warps 2 and 3, of which the last has 20 lanes; warp 4 has ended.
+/// The same inside called functions; the last warp that receives has 20 lanes, and warp 4 has already ended.
 #[test]
 fn barriers_count_threads_in_functions() {
     let text = format!(
@@ -322,7 +322,7 @@ fn barriers_count_threads_in_functions() {
     }
 }
 
-/// Loops that wait for other lanes are translated as steps, and others are not.
+/// Loops that wait for other lanes are translated in steps, other loops are not.
 #[test]
 fn loops_that_wait_are_found() {
     let steps = |body: &str| {
@@ -331,7 +331,7 @@ fn loops_that_wait_are_found() {
         cushim_translate::amdgpu::emit(&module(&text), &target).ir.contains("%stayed")
     };
     let around = "setp.ne.u32 %p1, %r1, %r2; @%p1 bra L;";
-    // A lock, a flag, and a lock of which the owner's number is seen before it is tried.
+    // A spin lock, a flag, and a lock that reads the owner's number before it tries.
     assert!(steps(
         "L: atom.global.cas.b32 %r1, [lock], 0, 1; setp.ne.u32 %p1, %r1, 0; @%p1 bra L;"
     ));
@@ -343,7 +343,7 @@ fn loops_that_wait_are_found() {
     assert!(steps(&format!(
         "L: ld.volatile.global.u32 %r2, [lock]; and.b32 %r2, %r2, 2; atom.global.cas.b32 %r1, [lock], %r2, 1; {around}"
     )));
-    // A sum by exchanges, a loop by numbers, and one that a vote ends.
+    // A sum by compare-and-swap, a loop with a counter, and one that a vote ends.
     assert!(!steps(&format!(
         "ld.global.u32 %r1, [lock]; L: mov.u32 %r2, %r1; add.u32 %r3, %r2, %t;
          atom.global.cas.b32 %r1, [lock], %r2, %r3; {around}"
@@ -356,7 +356,7 @@ fn loops_that_wait_are_found() {
     ));
 }
 
-/// Lanes come together at the first instruction behind such a loop to which all come, and need not be looked after later.
+/// Lanes converge at the first instruction after such a loop that all lanes reach; later code needs no checks.
 #[test]
 fn lanes_come_together_once_behind_a_loop() {
     let places = |body: &str| {
@@ -373,7 +373,7 @@ fn lanes_come_together_once_behind_a_loop() {
     assert_eq!(places(&format!("bar.sync 0; {half}")), 1);
     assert_eq!(places(&format!("{half} {half} {shuffle} {half}")), 3);
     assert_eq!(places(&format!("@%p1 {shuffle} {shuffle} {half}")), 2);
-    // On both ways that part behind the loop.
+    // On both paths of a branch after the loop.
     let ways = format!("setp.lt.u32 %p2, %t, 9; @%p2 bra M; {half} M: {shuffle} {half}");
     assert_eq!(places(&ways), 2);
 }
@@ -398,7 +398,7 @@ fn lanes_of_a_warp_wait_for_each_other() {
     assert!(found.is_empty() || found == expected.collect::<Vec<u32>>(), "{found:?}");
 }
 
-/// A lane waits for one that comes later in the code, in a function and in a kernel.
+/// A lane waits for a lane that is later in the code, in a function and in a kernel.
 #[test]
 fn lanes_wait_for_what_others_do_behind_the_loop() {
     let text = format!(
@@ -418,7 +418,7 @@ fn lanes_wait_for_what_others_do_behind_the_loop() {
     assert!(found.is_empty() || found == expected.collect::<Vec<u32>>(), "{found:?}");
 }
 
-/// Lanes that have ended count at a barrier that counts threads, as warps do on NVIDIA's GPUs.
+/// Lanes that have ended count at a barrier with a thread count, as warps do on NVIDIA's GPUs.
 #[test]
 fn ended_lanes_count_at_barriers() {
     let text = format!(
@@ -434,8 +434,8 @@ fn ended_lanes_count_at_barriers() {
     assert!(found.is_empty() || found == expected.collect::<Vec<u32>>(), "{found:?}");
 }
 
-/// A barrier of all threads does not wait for warps that have ended, though its number is that of one that counts: some end
-/// before the others come, and some while they wait.
+/// A barrier of all threads does not wait for warps that have ended, even if its number is also used with a thread count:
+/// some warps end before the others arrive, and some while they wait.
 #[test]
 fn ended_warps_count_at_barriers_of_all() {
     let text = format!(

@@ -1,7 +1,7 @@
-//! Every form of every instruction that computes, and sequences of them: translated code on the GPU in software, the
-//! interpreter, and what a GPU of NVIDIA's gave. The cases belong to the interpreter's crate.
+//! Every form of every instruction that computes, and sequences of them: compares translated code on the emulated GPU with
+//! the interpreter and an NVIDIA GPU's recorded results. The cases belong to the interpreter's crate.
 //!
-//! A NaN of a double is any NaN here: translated code leaves its payload to AMD's instructions.
+//! Here any NaN of a double equals any other: translated code leaves its payload to AMD's instructions.
 
 #[path = "../../ptx/tests/cases/mod.rs"]
 mod cases;
@@ -17,7 +17,7 @@ use cushim_translate::abi::Lanes;
 use cushim_translate::{Compiler, Target, amdgpu};
 use std::collections::BTreeMap;
 
-/// Kernels in one module, which is compiled as one.
+/// Kernels in one module, which is compiled as a whole.
 const KERNELS: usize = 16;
 
 /// A column for each result of each form.
@@ -30,7 +30,7 @@ fn run(loaded: &Loaded, case: &Case, lanes: Lanes) -> Vec<Vec<u64>> {
     out.u64s(case.slots() * ROWS).chunks(ROWS).map(<[u64]>::to_vec).collect()
 }
 
-/// Gives a double that is a NaN the payload that the GPU's has, if that is one.
+/// Replaces the payload of a double NaN by the GPU's, if the GPU's result is a NaN.
 fn same_nans(case: &Case, form: usize, ours: &mut [Vec<u64>], kept: &Results) {
     let form = &case.forms[form];
     let Some(gpu) = kept.get(case.key(form)) else { return };
@@ -76,7 +76,7 @@ fn check(all: Vec<Case>, kept: impl Fn() -> Results, who: &str) {
     tally.finish(who);
 }
 
-/// The kernels of cases, and those that are refused, with why.
+/// The kernels of the cases, and the refused kernels with the reasons.
 fn translated(compiler: &Compiler, some: &[Case]) -> (Loaded, BTreeMap<String, String>) {
     let text: String = some.iter().map(|c| c.text(kernels::Lanes::Threads)).collect();
     let module = common::module(&(kernels::head(some[0].forms[0].device) + &text));

@@ -1,5 +1,5 @@
-//! Sums, products, fused multiply-adds, quotients and roots of singles and doubles in all four roundings: translated code on
-//! the GPU in software, and the interpreter, beside the exact result in integers (`exact`), rounded once.
+//! Sums, products, fused multiply-adds, quotients and roots of singles and doubles in all four roundings: compares translated
+//! code on the emulated GPU, and the interpreter, with the exact result in integers (`exact`), rounded once.
 
 mod common;
 mod exact;
@@ -37,7 +37,7 @@ fn kernel(op: Op, f: Format) -> String {
     text + "ret; }\n"
 }
 
-/// Operands that lie close to where something changes, and any others.
+/// Random operands, many of them close to edge cases.
 struct Draw(u64);
 
 impl Draw {
@@ -52,7 +52,7 @@ impl Draw {
         (self.bits() >> 11) % n
     }
 
-    /// One number of a format; `near`: an exponent's field that others are close to.
+    /// A number of a format; `near` is an exponent field close to those of the other operands.
     fn number(&mut self, f: Format, near: u64) -> u64 {
         let mantissa = f.bits - 1;
         let fields = f.infinity() >> mantissa;
@@ -78,7 +78,7 @@ impl Draw {
     fn case(&mut self, f: Format) -> [u64; 3] {
         let fields = f.infinity() >> (f.bits - 1);
         let (x, y) = (self.below(fields), self.below(fields));
-        // Where a product, or a quotient, of the first two lies.
+        // Close to the exponent of the first two operands' product or quotient.
         let z = match self.below(2) {
             0 => (x + y).saturating_sub(fields / 2),
             _ => (x + fields / 2).saturating_sub(y),
@@ -91,7 +91,7 @@ impl Draw {
 fn cases(f: Format) -> Vec<[u64; 3]> {
     let sign = 1 << (8 * f.bytes() - 1);
     let largest = f.infinity() - 1;
-    // A product that is zero with a large exponent beside the least number that there is.
+    // A product that is zero, with a factor of large exponent, plus the smallest subnormal number.
     let mut all =
         vec![[sign, largest, sign | 1], [0, largest, 1], [sign, largest, 1 << (f.bits - 1)]];
     all.extend([[largest, largest, sign | largest], [1, 1, sign], [1, 1, 0], [1, sign | 1, 1]]);
@@ -100,7 +100,7 @@ fn cases(f: Format) -> Vec<[u64; 3]> {
     all
 }
 
-/// What the interpreter gives for each rounding.
+/// The interpreter's result for each rounding.
 fn interpreted(module: &cushim_ptx::ir::Module, kernel: &str, case: [u64; 3]) -> Vec<u64> {
     let f = module.functions.iter().find(|f| f.name == kernel).unwrap();
     let floats = f.code.iter().filter(|inst| matches!(inst.sem, Operation::Float(_)));
@@ -169,7 +169,7 @@ fn singles_are_rounded_once() {
     OPS.into_iter().for_each(|op| check(op, Format::SINGLE));
 }
 
-/// The model itself, to nearest, beside this machine's arithmetic.
+/// Compares the model itself, rounding to nearest, with this machine's arithmetic.
 #[test]
 fn the_exact_model_is_what_this_machine_has() {
     for case in cases(Format::DOUBLE) {

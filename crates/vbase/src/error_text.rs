@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn every_named_error_has_a_text() {
         assert!(TEXTS.is_sorted_by_key(|row| row.0));
-        // 47 came with 13, whose driver was not asked.
+        // 47 came with 13, whose driver was not measured.
         for code in (-1..2000).filter(|code| *code != 47) {
             let named = runtime_error_name(code).is_some() || driver_error_name(code).is_some();
             assert_eq!(named, text(code).is_some(), "{code}");

@@ -1,8 +1,8 @@
-//! The list of functions in docs/functions.md is what the tables and the code say.
+//! The list of functions in docs/functions.md matches the tables and the code.
 //!
-//! Owns the list: which functions CUDA exports (`cushim_abi`), which of them are ours (the tables of driver and
-//! runtime), and which of the runtime's need something of the driver that ours does not have (`runtime::needs`).
-//! `scripts/capabilities --update` writes the list, the test compares.
+//! Owns the list: the functions that CUDA exports (`cushim_abi`), those that we implement (the tables of driver and
+//! runtime), and the runtime's functions that need a driver function that ours lacks (`runtime::needs`).
+//! `scripts/capabilities --update` writes the list, and this test compares it.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
@@ -19,7 +19,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// What there is of a function.
+/// How far a function is implemented.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum State {
     Yes,
@@ -37,7 +37,7 @@ impl State {
     }
 }
 
-/// A name without the ending of its form for per-thread default streams.
+/// A name without the suffix for per-thread default streams, and whether it had one.
 fn plain(name: &str) -> (&str, bool) {
     match name.strip_suffix("_ptsz").or_else(|| name.strip_suffix("_ptds")) {
         Some(plain) => (plain, true),
@@ -45,7 +45,7 @@ fn plain(name: &str) -> (&str, bool) {
     }
 }
 
-/// Names with something for each, the per-thread form beside its plain one.
+/// Names with a state for each major; the per-thread form shares the row of the plain one.
 struct Rows(BTreeMap<String, (BTreeMap<u32, State>, bool)>);
 
 impl Rows {
@@ -54,7 +54,7 @@ impl Rows {
         let row = self.0.entry(plain.to_owned()).or_default();
         row.1 |= per_thread;
         for major in majors {
-            // A row stands for both of its forms: it says what is true of the poorer one.
+            // A row stands for both forms: it has the state of the less complete one.
             let known = row.0.entry(*major).or_insert(state);
             *known = state.max(*known);
         }

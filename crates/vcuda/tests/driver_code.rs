@@ -1,7 +1,7 @@
-//! Modules, libraries, launches and occupancy of our own driver, called as programs call them, over the
+//! Modules, libraries, launches and occupancy of our driver, called as programs call it, with the
 //! CPU: PTX text in, values of variables out.
 //!
-//! One test: the driver's state is the process's.
+//! A single test, as the driver's state belongs to the process.
 
 #![allow(clippy::unwrap_used, clippy::undocumented_unsafe_blocks)]
 
@@ -74,7 +74,7 @@ unsafe fn attribute(f: Func, number: i32) -> i32 {
 
 #[test]
 fn code_is_loaded_and_run() {
-    // SAFETY: nothing else runs yet.
+    // SAFETY: no other thread runs yet.
     unsafe { std::env::set_var("CUSHIM_BACKEND", "cpu") };
     let (mut own, mut context) = (Module(0), Context(0));
     let image = Ptr(PTX.as_ptr().expose_provenance());
@@ -90,7 +90,7 @@ fn code_is_loaded_and_run() {
     unsafe { libraries(image) };
     unsafe { linking() };
     unsafe { names() };
-    // What a context had is gone with it.
+    // A context's modules end with it.
     unsafe {
         assert_eq!(api::cuModuleLoadData(Out(&raw mut own), image), 0);
         assert_eq!(api::cuDevicePrimaryCtxRelease_v2(Device(0)), 0);
@@ -101,7 +101,7 @@ fn code_is_loaded_and_run() {
     }
 }
 
-/// A launch by a configuration.
+/// A launch with a launch configuration (`cuLaunchKernelEx`).
 unsafe fn configured(f: Func, total: Ptr, good: Ptr) {
     unsafe {
         let mut cluster = LaunchAttribute { id: 4, pad: 0, value: [1; 16] };
@@ -128,7 +128,7 @@ unsafe fn configured(f: Func, total: Ptr, good: Ptr) {
     }
 }
 
-/// What a function is, and what may be set.
+/// The attributes of a function, and those that may be set.
 unsafe fn described(f: Func, own: Module) {
     unsafe {
         let get =
@@ -159,7 +159,7 @@ unsafe fn described(f: Func, own: Module) {
     }
 }
 
-/// Images that are none.
+/// Invalid images.
 unsafe fn damaged() {
     unsafe {
         let (mut none, mut errors) = (Module(0), [0u8; 256]);
@@ -217,7 +217,7 @@ unsafe fn modules(image: Ptr) {
         assert_eq!(api::cuCtxSynchronize(), 0);
         assert_eq!((word(total) as u32, word(global(own, c"seen"))), (3 + 128 * 14 + 15, 9));
 
-        // As before CUDA 4.
+        // The launch calls from before CUDA 4.
         assert_eq!(api::cuFuncSetBlockShape(f, 2, 1, 1), 0);
         assert_eq!(api::cuParamSeti(f, 0, 6), 0);
         assert_eq!(api::cuParamSetv(f, 8, at(&seen), 8), 0);
@@ -226,7 +226,7 @@ unsafe fn modules(image: Ptr) {
         assert_eq!(api::cuCtxSynchronize(), 0);
         assert_eq!(word(total) as u32, 3 + 128 * 14 + 15 + 6 * 16);
 
-        // Refused.
+        // Refused launches.
         let (good, both) = (at(&params), at(&extra));
         assert_eq!(run(f, 1, 65, 0, good, NOTHING), 1, "more threads than it allows");
         assert_eq!(run(f, 0, 1, 0, good, NOTHING), 1);
@@ -242,7 +242,7 @@ unsafe fn modules(image: Ptr) {
         assert_eq!(run(exactly, 1, 32, 4000, NOTHING, NOTHING), 0);
         assert_eq!(api::cuCtxSynchronize(), 0);
         assert_eq!(word(global(own, c"seen")), 4000, "dynamic shared memory");
-        // A launch that is refused breaks the capture.
+        // A refused launch invalidates the capture.
         assert_eq!(api::cuStreamCreate(Out(&raw mut captured), Flags(1)), 0);
         assert_eq!(api::cuStreamBeginCapture_v2(captured, 2), 0);
         let shape =
@@ -318,7 +318,7 @@ unsafe fn libraries(image: Ptr) {
         let mut copy = PTX.to_owned().into_bytes_with_nul().into_boxed_slice();
         assert_eq!(load(&mut library, NOTHING), 1);
         assert_eq!(load(&mut library, Ptr(copy.as_ptr().expose_provenance())), 0);
-        // It was copied.
+        // The driver copied the image.
         copy.fill(0);
         let get =
             |to: &mut Func, name: &CStr| api::cuLibraryGetKernel(Out(to), library, text(name));
@@ -342,7 +342,7 @@ unsafe fn libraries(image: Ptr) {
         assert_eq!(variable(c"total"), (0, global(module, c"total"), 4));
         assert_eq!(variable(c"nothing").0, 500);
 
-        // What is set for a kernel counts for its functions.
+        // An attribute set for a kernel applies to its functions.
         assert_eq!(api::cuKernelSetAttribute(8, 1000, kernel, Device(0)), 0);
         assert_eq!(attribute(function, 8), 1000);
         assert_eq!(api::cuKernelSetAttribute(8, 1000, kernel, Device(9)), 101);
@@ -354,7 +354,7 @@ unsafe fn libraries(image: Ptr) {
         assert_eq!((count, kernels[0]), (4, kernel));
         assert_ne!(kernels[1], Func(0));
 
-        // A context of its own has variables of its own.
+        // A new context has its own copies of the variables.
         let mut second = Context(0);
         assert_eq!(api::cuCtxCreate_v2(Out(&raw mut second), Flags(0), Device(0)), 0);
         assert_eq!(run(kernel, 1, 1, 0, at(&params), NOTHING), 0);
@@ -371,7 +371,7 @@ unsafe fn libraries(image: Ptr) {
         assert_eq!(api::cuLibraryUnload(library), 400);
         assert_eq!(run(kernel, 1, 1, 0, at(&params), NOTHING), 400);
 
-        // The image stays where it is, if the program says so.
+        // The driver does not copy the image if the program says that it stays valid.
         let (preserved, yes) = ([1i32], [1usize]);
         let (ids, values) = (at(&preserved), at(&yes));
         let to = Out(&raw mut library);

@@ -1,6 +1,6 @@
-//! Contexts and devices of our own driver, called as programs call them, over the mock.
+//! Contexts and devices of our driver, called as programs call it, with the mock accelerator.
 //!
-//! One test: the driver's state is the process's.
+//! A single test, as the driver's state belongs to the process.
 
 #![allow(clippy::unwrap_used, clippy::undocumented_unsafe_blocks)]
 
@@ -15,7 +15,7 @@ fn current() -> Context {
     context
 }
 
-/// The primary context: one handle, alive while somebody retains it.
+/// The primary context: one handle, which is valid while the context is retained.
 fn primary() {
     let mut context = NONE;
     unsafe {
@@ -41,7 +41,7 @@ fn primary() {
     }
 }
 
-/// A stream and an event are enough for what asks for nothing else: LLVM's libomptarget waits in threads of its own.
+/// Some calls need only their stream and event, not a current context: LLVM's libomptarget waits in threads of its own.
 fn in_other_threads() {
     unsafe {
         let mut held = NONE;
@@ -59,11 +59,11 @@ fn in_other_threads() {
             let mut priority = 7;
             assert_eq!(api::cuStreamGetPriority(stream, Out(&raw mut priority)), 0);
             assert_eq!(priority, 0);
-            // What is no stream, or a default one, needs a context to be told.
+            // An invalid stream, or a default stream, needs a current context.
             for none in [0, 1, 2, 0x1234] {
                 assert_eq!(api::cuStreamWaitEvent(Stream(none), event, Flags(0)), 201, "{none}");
             }
-            // And so does work on memory.
+            // Memory operations need one, too.
             assert_eq!(api::cuMemsetD8Async(Ptr(0), 0, 1, stream), 201);
         });
         other.join().unwrap();
@@ -74,7 +74,7 @@ fn in_other_threads() {
     }
 }
 
-/// A stack for each thread.
+/// Each thread has its own stack of contexts.
 fn stacks() {
     unsafe {
         let (mut first, mut second) = (NONE, NONE);
@@ -106,7 +106,7 @@ fn stacks() {
 #[test]
 fn contexts_are_created_used_and_destroyed() {
     vcuda::choose::offer("mock", || Box::new(cushim_accel_mock::new()));
-    // SAFETY: nothing else runs yet.
+    // SAFETY: no other thread runs yet.
     unsafe { std::env::set_var("CUSHIM_BACKEND", "mock") };
     let mut count = 0;
     unsafe {
@@ -123,7 +123,7 @@ fn contexts_are_created_used_and_destroyed() {
     in_other_threads();
     stacks();
 
-    // A child does not hang and hears that nothing is initialised.
+    // A forked child does not hang: its calls return "not initialised".
     let child = unsafe { libc::fork() };
     if child == 0 {
         let (again, count) = unsafe { (api::cuInit(Flags(0)), api::cuCtxSynchronize()) };

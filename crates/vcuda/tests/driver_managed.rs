@@ -1,6 +1,6 @@
 //! Managed variables of libraries and modules on two devices of the CPU.
 //!
-//! One test: the driver's state is the process's.
+//! A single test, as the driver's state belongs to the process.
 
 #![allow(clippy::unwrap_used, clippy::undocumented_unsafe_blocks)]
 
@@ -45,7 +45,7 @@ unsafe fn global(library: Module, name: &CStr) -> Ptr {
 
 #[test]
 fn a_managed_variable_is_one_for_all_devices() {
-    // SAFETY: nothing else runs yet.
+    // SAFETY: no other thread runs yet.
     unsafe {
         std::env::set_var("CUSHIM_BACKEND", "cpu");
         std::env::set_var("CUSHIM_CPU_DEVICES", "2");
@@ -74,17 +74,17 @@ fn a_managed_variable_is_one_for_all_devices() {
         let [(first, shared), (second, again)] = places;
         assert_ne!(first, second);
         assert_eq!((shared, value(shared)), (again, 25));
-        // The host touches it where it lies.
+        // The host reads it at the same address.
         let host = std::ptr::with_exposed_provenance_mut::<u32>(shared.0);
         assert_eq!(host.read_volatile(), 25);
-        // A module has its own.
+        // A module has its own copy.
         let (mut module, mut at, mut bytes) = (Module(0), NOTHING, 0);
         assert_eq!(api::cuModuleLoadData(Out(&raw mut module), image), 0);
         let to = (Out(&raw mut at), Out(&raw mut bytes));
         assert_eq!(api::cuModuleGetGlobal_v2(to.0, to.1, module, text(c"shared")), 0);
         assert_ne!(at, shared);
         assert_eq!((value(at), api::cuModuleUnload(module)), (5, 0));
-        // One device's context ends: the other's module still has the variable, and it is known.
+        // One device's context ends: the other's module still has the variable, and the driver still knows it.
         assert_eq!(api::cuDevicePrimaryCtxReset_v2(Device(0)), 0);
         assert_eq!(value(shared), 25);
         assert_eq!(api::cuLibraryUnload(library), 0);

@@ -1,4 +1,4 @@
-//! What fuzzing does, with a few thousand inputs made from good ones: in every run of the tests.
+//! The body of the fuzz target with a few thousand mutated valid inputs, in every test run.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 

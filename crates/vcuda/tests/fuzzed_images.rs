@@ -1,5 +1,5 @@
-//! Images in memory that are nearly right. A process of its own: an image lies at the end of what is mapped, and a thread
-//! beside it could map the page behind.
+//! Images in memory that are almost valid. A process of its own: an image ends at the end of a mapping, and another thread
+//! could map the page after it.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 

@@ -1,4 +1,4 @@
-//! What fuzzing does with the runtime's calls, with a few hundred inputs: in every run of the tests.
+//! The fuzz target of the runtime's calls with a few hundred inputs, in every test run.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 

@@ -243,13 +243,13 @@ mod tests {
     fn null_is_refused_and_what_is_not_aligned_is_taken() {
         let mut bytes = [0u8; 16];
         let base = bytes.as_mut_ptr();
-        // SAFETY: room for a number behind the first byte.
+        // SAFETY: room for a number after the first byte.
         let place = unsafe { Place::<u64>::new(base.add(1).cast()) };
         assert_eq!(place.give(7), Ok(()));
-        // SAFETY: that number.
+        // SAFETY: reads that number.
         let given = unsafe { Given::<u64>::new(base.add(1).cast()) };
         assert_eq!(given.read(), Ok(7));
-        // SAFETY: nothing is there.
+        // SAFETY: null, so nothing is accessed.
         let (none, no_text) =
             unsafe { (Place::<u64>::new(std::ptr::null_mut()), Text::new(abi::Str(0))) };
         assert!(none.is_null() && no_text.is_null());

@@ -4,8 +4,8 @@
 //! `CAPTURE_KERNEL` is part of the kernel's readable name or symbol (any kernel, if empty), `CAPTURE_NTH` says which of
 //! its launches (from 1), `CAPTURE_DIR` where to (`capture`, if empty). The folder appears whole or not at all.
 //!
-//! Captured is every allocation that a word of the parameter block points into; not what pointers inside buffers
-//! lead to, nor the image's variables.
+//! It captures every allocation that a word of the parameter block points into; not the memory to which pointers
+//! inside buffers lead, nor the image's variables.
 
 use std::ffi::{CStr, CString, OsStr, c_int};
 use std::fs;
@@ -17,22 +17,22 @@ use cushim_tool::{CUSHIM_ABI, CushimHost, CushimLaunch, CushimTool};
 use cushim_trace::private::Folder;
 use serde_json::json;
 
-/// cushim's functions.
+/// The functions that cushim passes to the tool.
 static HOST: OnceLock<&'static CushimHost> = OnceLock::new();
-/// Launches so far of what is wanted.
+/// The number of matching launches so far.
 static SEEN: AtomicU64 = AtomicU64::new(0);
 
-/// A launch between its two callbacks.
+/// The data of a launch between its two callbacks.
 struct Captured {
     args: Vec<u8>,
     buffers: Vec<Buffer>,
 }
 
-/// An allocation.
+/// A captured allocation.
 struct Buffer {
     base: u64,
     before: Vec<u8>,
-    /// Where in the parameter block an address in it stands, and how far into it that points.
+    /// The offset in the parameter block of an address in it, and that address's offset in the allocation.
     pointers: Vec<(usize, u64)>,
 }
 
@@ -41,7 +41,7 @@ fn variable(name: &str) -> String {
 }
 
 /// # Safety
-/// `at` is a string of cushim's.
+/// `at` is a NUL-terminated string from cushim.
 unsafe fn text(at: *const std::ffi::c_char) -> String {
     // SAFETY: as the caller promises.
     unsafe { CStr::from_ptr(at) }.to_string_lossy().into_owned()
@@ -49,7 +49,7 @@ unsafe fn text(at: *const std::ffi::c_char) -> String {
 
 fn readable(host: &CushimHost, symbol: *const std::ffi::c_char) -> String {
     let mut name = [0; 1024];
-    // SAFETY: the room is as said; the answer is NUL-terminated.
+    // SAFETY: the buffer has the size that the call says; the result is NUL-terminated.
     unsafe {
         (host.readable)(symbol, name.as_mut_ptr(), name.len() as u64);
         text(name.as_ptr())
@@ -63,10 +63,10 @@ fn say(host: &CushimHost, line: &str) {
     }
 }
 
-/// Whether this launch is the one.
+/// Whether this is the launch to capture.
 fn wanted(host: &CushimHost, launch: &CushimLaunch) -> bool {
     let part = variable("CAPTURE_KERNEL");
-    // SAFETY: cushim's string.
+    // SAFETY: a string from cushim.
     let symbol = unsafe { text(launch.name) };
     if !symbol.contains(&part) && !readable(host, launch.name).contains(&part) {
         return false;
@@ -77,7 +77,7 @@ fn wanted(host: &CushimHost, launch: &CushimLaunch) -> bool {
 
 fn read(host: &CushimHost, base: u64, bytes: usize) -> Result<Vec<u8>, String> {
     let mut content = vec![0; bytes];
-    // SAFETY: so many bytes are there.
+    // SAFETY: the caller has this many bytes.
     match unsafe { (host.read)(content.as_mut_ptr().cast(), base, bytes as u64) } {
         0 => Ok(content),
         error => Err(format!("reading {bytes} bytes of a buffer: error {error}")),
@@ -88,16 +88,16 @@ fn begin(host: &CushimHost, launch: &CushimLaunch) -> Result<Captured, String> {
     if launch.args.is_null() || launch.image.is_null() {
         return Err("its image and parameters are not known".to_owned());
     }
-    // SAFETY: the launch that the tool was given.
+    // SAFETY: the launch that cushim passed to the tool.
     if unsafe { (host.capturing)(launch) } != 0 {
         return Err("it is captured into a graph".to_owned());
     }
-    // SAFETY: the launch that the tool was given.
+    // SAFETY: the launch that cushim passed to the tool.
     let error = unsafe { (host.synchronize)(launch) };
     if error != 0 {
         return Err(format!("waiting for its stream: error {error}"));
     }
-    // SAFETY: cushim says how much there is.
+    // SAFETY: cushim gives the number of elements.
     let args = unsafe {
         std::slice::from_raw_parts(launch.args.cast::<u8>(), launch.args_bytes as usize).to_vec()
     };
@@ -122,7 +122,7 @@ fn begin(host: &CushimHost, launch: &CushimLaunch) -> Result<Captured, String> {
 }
 
 fn end(host: &CushimHost, launch: &CushimLaunch, captured: &Captured) -> Result<PathBuf, String> {
-    // SAFETY: the launch that the tool was given.
+    // SAFETY: the launch that cushim passed to the tool.
     let error = unsafe { (host.synchronize)(launch) };
     if error != 0 {
         return Err(format!("the kernel failed: error {error}"));
@@ -151,12 +151,12 @@ fn write(
     folder: &Path,
 ) -> Result<(), String> {
     let failed = |name: &str, e| format!("{}: {e}", folder.join(name).display());
-    // Buffers are the program's data: for its user alone.
+    // Buffers are the program's data: only its user may read them.
     let made = Folder::create_new(folder).map_err(|e| failed("", e))?;
     let put = |name: &str, bytes: &[u8]| {
         made.replace(OsStr::new(name), bytes).map_err(|e| failed(name, e))
     };
-    // SAFETY: cushim says how much there is.
+    // SAFETY: cushim gives the number of elements.
     put("image", unsafe {
         std::slice::from_raw_parts(launch.image.cast::<u8>(), launch.image_bytes as usize)
     })?;
@@ -172,7 +172,7 @@ fn write(
             "before": before, "after": after, "bytes": buffer.before.len(), "pointers": pointers.collect::<Vec<_>>(),
         }));
     }
-    // SAFETY: the launch's parameters, as many as it says; its strings.
+    // SAFETY: the launch's parameters, as many as it says, and its strings.
     let (params, kernel) = unsafe {
         let params: &[cushim_tool::CushimParam] = match launch.param_count {
             0 => &[],
@@ -197,7 +197,7 @@ fn write(
 }
 
 unsafe extern "C-unwind" fn launch_begin(launch: *mut CushimLaunch) {
-    // SAFETY: cushim's launch, valid for the callback.
+    // SAFETY: cushim's launch is valid during the callback.
     let (Some(host), Some(launch)) = (HOST.get(), unsafe { launch.as_mut() }) else { return };
     if !wanted(host, launch) {
         return;
@@ -209,12 +209,12 @@ unsafe extern "C-unwind" fn launch_begin(launch: *mut CushimLaunch) {
 }
 
 unsafe extern "C-unwind" fn launch_end(launch: *const CushimLaunch, status: c_int) {
-    // SAFETY: null, or the launch that cushim ends, which lasts for this call.
+    // SAFETY: null, or the launch that cushim ends, which is valid during this call.
     let (Some(host), Some(launch)) = (HOST.get(), unsafe { launch.as_ref() }) else { return };
     if launch.user.is_null() {
         return;
     }
-    // SAFETY: what `launch_begin` put there.
+    // SAFETY: the value that `launch_begin` stored there.
     let captured = unsafe { Box::from_raw(launch.user.cast::<Captured>()) };
     let done = match status {
         0 => end(host, launch, &captured),
@@ -226,7 +226,7 @@ unsafe extern "C-unwind" fn launch_end(launch: *const CushimLaunch, status: c_in
     }
 }
 
-/// What cushim asks for first.
+/// The entry point of a tool, which cushim calls first.
 ///
 /// # Safety
 /// Called by cushim.
@@ -243,7 +243,7 @@ pub unsafe extern "C-unwind" fn cushim_tool(host: *const CushimHost) -> *const C
         call: None,
         end: None,
     };
-    // SAFETY: cushim's table stays.
+    // SAFETY: cushim's table is never freed.
     let Some(host) = (unsafe { host.as_ref() }) else { return std::ptr::null() };
     HOST.get_or_init(|| host);
     &raw const TABLE

@@ -1,8 +1,8 @@
-//! Kernels that launch kernels: in which order what they launch runs, waiting for it, fills and copies, what goes wrong.
+//! Kernels that launch kernels: order, synchronisation, fills and copies, failures.
 
 use super::*;
 
-/// `leaf` writes a value behind those that stand there; `bad` writes where nothing is.
+/// Child kernels: `leaf` appends a value to the list at `to`; `bad` writes to an unmapped address.
 const LEAVES: &str = "
 .extern .func (.param .b64 r) __cudaCDP2GetParameterBufferV2 (.param .b64 f, .param .align 4 .b8 g[12],
     .param .align 4 .b8 b[12], .param .b32 s);
@@ -19,7 +19,7 @@ const LEAVES: &str = "
   .reg .u64 %p; mov.u64 %p, 16; st.u32 [%p], 1; ret;
 }";
 
-/// Launches a kernel of so many threads into a stream.
+/// PTX that launches `kernel` with one block of `threads` threads in `stream`.
 fn launch(n: u32, kernel: &str, threads: u32, value: u32, stream: u64) -> String {
     let three = |name: &str, x: u32| {
         format!(
@@ -38,7 +38,7 @@ fn launch(n: u32, kernel: &str, threads: u32, value: u32, stream: u64) -> String
     )
 }
 
-/// Stores what a call without arguments answers as the next value.
+/// PTX that appends the result of a function without arguments to the list.
 fn answer(function: &str) -> String {
     format!(
         "{{ .param .b32 r; call (r), {function}, (); ld.param.b32 %v, [r]; }}
@@ -46,7 +46,7 @@ fn answer(function: &str) -> String {
     )
 }
 
-/// Runs such a kernel alone; what was written, and why the launch failed.
+/// Runs a parent kernel with this body; returns the list and the failure of the launch.
 fn launched(code: &str) -> (Vec<u32>, Option<Failure>) {
     let cpu = new();
     let text = format!(

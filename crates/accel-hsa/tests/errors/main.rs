@@ -1,4 +1,4 @@
-//! Every call of AMD's runtime fails once: each becomes an error, nothing leaks, nobody waits for ever.
+//! Each call of AMD's runtime fails once: each failure becomes an error, nothing leaks or hangs.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, clippy::expect_used)]
 
@@ -30,7 +30,7 @@ fn api() -> Api {
     unsafe { Api::from(mock::find) }.unwrap()
 }
 
-/// A code object with one kernel, `k`, of one parameter: an ELF file with nothing but the metadata.
+/// An ELF file with the metadata alone: a code object with one kernel `k` of one parameter.
 fn object() -> Vec<u8> {
     fn text(to: &mut Vec<u8>, text: &str) {
         to.push(0xa0 | text.len() as u8);
@@ -110,7 +110,7 @@ fn row_of(to: u64, from: u64, width: usize) -> Work {
     Work::Copy(Copy::line(to, from, width))
 }
 
-/// Submits, and answers what completes with it.
+/// Submits work and returns its completion signal.
 fn submit(queue: &Arc<dyn Queue>, work: Work, waits: &[&Signal]) -> Signal {
     let done = Signal::new();
     let waits = waits.iter().map(|signal| (*signal).clone()).collect();
@@ -118,7 +118,7 @@ fn submit(queue: &Arc<dyn Queue>, work: Work, waits: &[&Signal]) -> Signal {
     done
 }
 
-/// Everything that a program does, on two queues that wait for each other; the first failure.
+/// Runs every kind of work on two queues that wait for each other; returns the first failure.
 fn program() -> Result<(), Failure> {
     let hsa = Hsa::over(api())?;
     let mut own = [7_u32; 1024];
@@ -129,11 +129,11 @@ fn program() -> Result<(), Failure> {
         let host =
             hsa.allocate(0, MemoryKind::Host, Layout::from_size_align(4096, 64 << 10).unwrap())?;
         let seen: *mut u64 = std::ptr::with_exposed_provenance_mut(host as usize);
-        // SAFETY: memory of the host, of which the last row of the rectangle is here.
+        // SAFETY: host memory with room for the rectangle, whose last row is written here.
         unsafe { seen.byte_add(2 * 128 + 32).write(0x1234_5678_9abc) };
         let result = work(&hsa, device, host, own_at);
         if result.is_ok() {
-            // SAFETY: memory of the host, where the rectangle was copied to.
+            // SAFETY: host memory that the rectangle was copied to.
             assert_eq!(unsafe { seen.byte_add(512).read() }, 0x1234_5678_9abc);
         }
         hsa.free(host);
@@ -160,12 +160,12 @@ fn work(hsa: &Hsa, device: u64, host: u64, own: u64) -> Result<(), Failure> {
         all.push(submit(&one, row_of(own, host, 7), &[&all[3]]));
         all.push(submit(&one, Work::Barrier, &[&all[2]]));
         all.push(submit(&two, row_of(device + 64, own, 64), &[&all[5]]));
-        // Three planes of two rows, the last of which comes back.
+        // Three planes of two rows; the last row is copied back.
         let (row, plane) = ([64, 32], [256, 128]);
         let size =
             Copy { to: device + 1024, from: host, width: 8, height: 2, depth: 3, row, plane };
         all.push(submit(&one, Work::Copy(size), &[&all[6]]));
-        // One plane, whose distance nobody gives; and rows that no engine takes, of which the mock would complain.
+        // One plane without a pitch; and rows that no DMA engine takes: the mock would fail on them.
         let size = Copy { to: device + 64, from: host, depth: 1, plane: [0; 2], ..size };
         all.push(submit(&one, Work::Copy(size), &[]));
         let odd = Copy { from: host + 1, width: 3, row: [64, 33], ..size };
@@ -179,7 +179,7 @@ fn work(hsa: &Hsa, device: u64, host: u64, own: u64) -> Result<(), Failure> {
     result
 }
 
-/// What is alive when threads have had time to end.
+/// The objects that are still alive after waiting for the runtime's threads to end.
 fn left() -> Vec<(&'static str, i64)> {
     let until = Instant::now() + Duration::from_secs(20);
     loop {
@@ -192,8 +192,8 @@ fn left() -> Vec<(&'static str, i64)> {
     }
 }
 
-/// Calls that a program does without: names of a device, times of work, texts, whether a pool can be reached, and copies
-/// of rows, which the host does then.
+/// Calls whose failure the program survives: names of a device, times of work, texts, access to a
+/// pool, and copies of rows, which the host then does.
 const DONE_WITHOUT: [&str; 7] = [
     "hsa_amd_memory_async_copy_rect",
     "hsa_status_string",
@@ -213,7 +213,7 @@ fn each_call_fails_once_with_each_kind_of_status() {
     let silent = Api::NAMES.iter().filter(|name| !calls.contains_key(*name));
     let silent: Vec<_> =
         silent.filter(|name| name.starts_with("hsa_") && !name.contains("index")).collect();
-    // Not counted, or asked for only when something has failed.
+    // The mock does not count these, or the library calls them only after a failure.
     let known = ["hsa_status_string", "hsa_signal_load_scacquire", "hsa_signal_store_relaxed"];
     let known =
         known.into_iter().chain(["hsa_signal_store_screlease", "hsa_signal_wait_scacquire"]);
@@ -229,7 +229,7 @@ fn each_call_fails_once_with_each_kind_of_status() {
                 let case = format!("call {number} of {name} answers {status:#x}: {ended:?}");
                 assert_eq!(left(), [], "{case}");
                 if !state().failed {
-                    // What is done on several threads is not called equally often each time.
+                    // Several threads work: the number of these calls differs between runs.
                     continue;
                 }
                 match &ended {
@@ -250,7 +250,7 @@ fn each_call_fails_once_with_each_kind_of_status() {
     assert!(errors > 200, "{errors}");
 }
 
-/// A kernel that ends its queue by this status, or touches [`NOWHERE`].
+/// Runs a kernel that stops its queue with this status, or touches [`NOWHERE`].
 fn broken(object: u64, says: Status) -> (Failure, Failure) {
     *state() = State { object, says, ..State::default() };
     let hsa = Hsa::over(api()).unwrap();
@@ -261,7 +261,7 @@ fn broken(object: u64, says: Status) -> (Failure, Failure) {
     let first = submit(&queue, launch(&code, device), &[]);
     let second = submit(&queue, launch(&code, device), &[]);
     let failures = [first, second].map(|signal| signal.wait().failure.unwrap());
-    // What comes later hears of it, too.
+    // Work submitted later fails alike.
     let later = submit(&queue, launch(&code, device), &[]).wait().failure;
     assert_eq!(later.as_ref(), Some(&failures[0]));
     if object == BAD {
@@ -307,7 +307,7 @@ fn work_that_the_device_cannot_do_is_refused_when_it_is_asked_for() {
     let code = load(&hsa).unwrap();
     let Work::Dispatch(fits) = launch(&code, 64) else { unreachable!() };
     assert_eq!(hsa.check(&fits), Ok(()));
-    // More blocks than the GPU holds at once.
+    // More blocks than are resident on the GPU at once.
     let together = Dispatch { cooperative: true, grid: [1 << 20, 1, 1], ..(*fits).clone() };
     assert!(matches!(hsa.check(&together), Err(Failure::NotSupported(_))));
     let wide = Dispatch { grid: [1 << 27, 1, 1], ..(*fits).clone() };

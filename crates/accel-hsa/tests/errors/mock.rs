@@ -1,8 +1,8 @@
-//! An HSA runtime for tests: every function of the table, in this process, done at once.
+//! An HSA runtime for tests: all functions of the table, in this process, synchronous.
 //!
-//! Owns what is alive (so that a leak is seen), which call is to fail, and a GPU that runs a packet when its doorbell
-//! rings. A kernel adds the number of its work-items to the place that its argument names; one of object [`BAD`] stops
-//! its queue, one of object [`WILD`] touches memory that is not there.
+//! Owns the list of live objects (which shows leaks), the call that fails next, and a GPU that runs a
+//! packet when its doorbell rings. A kernel adds its number of work-items to the place that its
+//! argument points to; kernel object [`BAD`] stops its queue, [`WILD`] touches unmapped memory.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::{CStr, c_void};
@@ -11,38 +11,38 @@ use std::sync::{Mutex, MutexGuard};
 
 use cushim_accel_hsa::ffi::*;
 
-/// Objects of kernels that go wrong.
+/// The kernel object of a kernel that stops its queue.
 pub const BAD: u64 = 0xbad0;
-/// See [`BAD`].
+/// The kernel object of a kernel that touches [`NOWHERE`].
 pub const WILD: u64 = 0xbad1;
-/// The address that such a kernel touches.
+/// The unmapped address that [`WILD`] touches.
 pub const NOWHERE: u64 = 0xdead_b000;
 
 const CPU: Agent = Agent(1);
 const GPU: Agent = Agent(2);
 
-/// What is alive, and what is to fail.
+/// Live objects, and the call that fails.
 #[derive(Default)]
 pub struct State {
-    /// By kind.
+    /// Live objects by kind.
     pub alive: BTreeMap<&'static str, i64>,
     /// Calls so far, by name.
     pub calls: HashMap<&'static str, u32>,
-    /// The call of this name and number answers so.
+    /// The call that fails: function, number of the call, status.
     pub fail: Option<(&'static str, u32, Status)>,
-    /// It has.
+    /// Whether that call has failed.
     pub failed: bool,
-    /// What a bad kernel's queue says.
+    /// The status with which [`BAD`] stops its queue.
     pub says: Status,
-    /// The object of every kernel.
+    /// The kernel object of every kernel.
     pub object: u64,
-    /// What the tests leave alone.
+    /// Private to the mock.
     pub sizes: HashMap<usize, usize>,
     pub queues: HashMap<usize, Told>,
     pub handler: Option<OnEvent>,
 }
 
-/// Whom a queue tells of its end.
+/// A queue's error callback and indices.
 #[derive(Clone, Copy)]
 pub struct Told {
     callback: OnQueueError,
@@ -54,7 +54,7 @@ pub struct Told {
 
 static STATE: Mutex<Option<State>> = Mutex::new(None);
 
-/// The state, made if there is none.
+/// Locks the state; creates it at the first use.
 pub fn state() -> impl std::ops::DerefMut<Target = State> {
     struct Held(MutexGuard<'static, Option<State>>);
     impl std::ops::Deref for Held {
@@ -73,7 +73,7 @@ pub fn state() -> impl std::ops::DerefMut<Target = State> {
     Held(held)
 }
 
-/// Counts a call; what it is to answer, if not what it would.
+/// Counts a call; returns an error if this call must fail.
 fn enter(name: &'static str) -> Result<(), Status> {
     let mut state = state();
     let calls = state.calls.entry(name).or_default();
@@ -92,7 +92,7 @@ fn live(kind: &'static str, by: i64) {
     *state().alive.entry(kind).or_default() += by;
 }
 
-/// Calls that give something back: what is asked of them happens, whatever they answer.
+/// Functions that free something: they free it even when they return an error.
 pub const GIVE_BACK: [&str; 7] = [
     "hsa_shut_down",
     "hsa_amd_memory_pool_free",
@@ -103,7 +103,7 @@ pub const GIVE_BACK: [&str; 7] = [
     "hsa_executable_destroy",
 ];
 
-/// Functions that answer a status: each counts itself, and may be told to fail.
+/// Functions that return a status: each counts its calls and can fail on request.
 macro_rules! calls {
     ($(fn $name:ident($($argument:ident: $ty:ty),*) $body:block)*) => {
         $(unsafe extern "C" fn $name($($argument: $ty),*) -> Status {
@@ -117,7 +117,7 @@ macro_rules! calls {
             answer
         })*
 
-        /// A function by its name.
+        /// Finds a function by its name.
         pub fn find(name: &CStr) -> *mut c_void {
             match name.to_str().unwrap() {
                 $(stringify!($name) => $name as *mut c_void,)*
@@ -134,12 +134,12 @@ macro_rules! calls {
 }
 
 unsafe fn put<T>(to: *mut c_void, value: T) {
-    // SAFETY: the caller's place.
+    // SAFETY: the caller passes a valid place.
     unsafe { to.cast::<T>().write_unaligned(value) };
 }
 
 unsafe fn put_text(to: *mut c_void, text: &str) {
-    // SAFETY: the caller's place has room for it and a NUL.
+    // SAFETY: the caller passes a place with room for the text and a NUL.
     unsafe {
         to.cast::<u8>().copy_from(text.as_ptr(), text.len());
         to.cast::<u8>().add(text.len()).write(0);
@@ -289,7 +289,7 @@ calls! {
         let told = Told { callback, data: data.expose_provenance(), read: 0, write: 0, stopped: false };
         state().queues.insert(queue.addr(), told);
         live("queues", 1);
-        // The doorbell's number leads back to the queue.
+        // The doorbell's value leads back to the queue.
         (*queue).doorbell = Sig(1 << 63 | queue.expose_provenance() as u64);
         *to = queue;
     }
@@ -340,43 +340,43 @@ fn now() -> u64 {
 }
 
 unsafe fn of(signal: Sig) -> &'static AtomicI64 {
-    // SAFETY: a signal that is there.
+    // SAFETY: the signal is alive.
     unsafe { &*std::ptr::with_exposed_provenance::<AtomicI64>(signal.0 as usize) }
 }
 
 unsafe fn add(signal: Sig, by: i64) {
     if signal.0 != 0 {
-        // SAFETY: the caller's.
+        // SAFETY: the caller passes a live signal.
         unsafe { of(signal) }.fetch_add(by, Ordering::AcqRel);
     }
 }
 
 unsafe extern "C" fn load(signal: Sig) -> i64 {
-    // SAFETY: the caller's.
+    // SAFETY: the caller passes a live signal.
     unsafe { of(signal) }.load(Ordering::Acquire)
 }
 
 unsafe extern "C" fn store(signal: Sig, value: i64) {
     if signal.0 >> 63 == 1 {
-        // SAFETY: a queue's doorbell.
+        // SAFETY: this signal is a queue's doorbell.
         return unsafe { ring((signal.0 & !(1 << 63)) as usize) };
     }
-    // SAFETY: the caller's.
+    // SAFETY: the caller passes a live signal.
     unsafe { of(signal) }.store(value, Ordering::Release);
 }
 
 unsafe extern "C" fn wait(signal: Sig, condition: u32, value: i64, _hint: u64, _state: u32) -> i64 {
     assert_eq!(condition, LESS);
     for _ in 0..1000 {
-        // SAFETY: the caller's.
+        // SAFETY: the caller passes a live signal.
         let now = unsafe { load(signal) };
         if now < value {
             return now;
         }
         std::thread::yield_now();
     }
-    // The runtime may come back early, too.
-    // SAFETY: the caller's.
+    // The real runtime may return early, too.
+    // SAFETY: the caller passes a live signal.
     unsafe { load(signal) }
 }
 
@@ -392,19 +392,19 @@ unsafe extern "C" fn set_write_index(queue: *const Queue, to: u64) {
     state().queues.get_mut(&queue.addr()).expect("a queue").write = to;
 }
 
-/// Does what a queue holds.
+/// Runs the packets of a queue.
 unsafe fn ring(queue: usize) {
     loop {
         let told = *state().queues.get(&queue).expect("a queue");
         if told.read == told.write || told.stopped {
             return;
         }
-        // SAFETY: the queue is there, and the packet was written before the doorbell.
+        // SAFETY: the queue is alive, and the packet was written before the doorbell rang.
         let packet = unsafe {
             let queue = &*std::ptr::with_exposed_provenance::<Queue>(queue);
             *queue.base.add((told.read & u64::from(queue.size - 1)) as usize)
         };
-        // SAFETY: a packet of a test.
+        // SAFETY: the tests submit valid packets.
         if unsafe { execute(&packet, queue, told) } {
             return;
         }
@@ -412,13 +412,13 @@ unsafe fn ring(queue: usize) {
     }
 }
 
-/// Whether the queue stops at this packet.
+/// Runs a packet; returns whether the queue stops there.
 unsafe fn execute(packet: &Packet, queue: usize, told: Told) -> bool {
     let pair = |n: usize| u64::from(packet[n]) | u64::from(packet[n + 1]) << 32;
     assert_eq!(packet[0] & 0xff00, 0x1500, "the barrier bit, and fences of the system's scope");
     if packet[0] & 0xff == 3 {
         for n in (2..12).step_by(2).filter(|n| pair(*n) != 0) {
-            // SAFETY: a signal.
+            // SAFETY: the packet names a live signal.
             let value = unsafe { load(Sig(pair(n))) };
             assert_eq!(value, 0, "what it waits for has been submitted before it");
         }
@@ -431,7 +431,7 @@ unsafe fn execute(packet: &Packet, queue: usize, told: Told) -> bool {
         // On another thread, as the runtime does.
         std::thread::spawn(move || {
             std::thread::sleep(std::time::Duration::from_millis(2));
-            // SAFETY: the callback that was given, with its data; the handler that was given.
+            // SAFETY: the registered callback with its data, or the registered handler.
             unsafe {
                 if wild {
                     let event = Event { kind: 0, agent: GPU, address: NOWHERE, reasons: 1 };
@@ -448,14 +448,14 @@ unsafe fn execute(packet: &Packet, queue: usize, told: Told) -> bool {
         return true;
     } else {
         let items: u32 = packet[3] * packet[4] * packet[5];
-        // SAFETY: the segment begins with the address of a number.
+        // SAFETY: the kernarg segment begins with the address of a number.
         unsafe {
             let arguments: *const u64 = std::ptr::with_exposed_provenance(pair(10) as usize);
             let to: *mut u32 = std::ptr::with_exposed_provenance_mut(arguments.read() as usize);
             *to += items;
         }
     }
-    // SAFETY: a signal, or none.
+    // SAFETY: a live signal, or 0.
     unsafe { add(Sig(pair(14)), -1) };
     false
 }

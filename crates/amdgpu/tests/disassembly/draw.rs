@@ -1,4 +1,4 @@
-//! Words of each opcode of each format: operands drawn, most of them such that they mean something.
+//! Random words for each opcode of each format; most operands are valid.
 
 use cushim_amdgpu::target::Target;
 
@@ -13,24 +13,24 @@ impl Random {
     }
 }
 
-/// What stands in a field.
+/// The content of a field.
 #[derive(Clone, Copy)]
 pub enum Field {
-    /// A scalar register as destination.
+    /// A scalar destination register.
     ScalarOut,
-    /// A scalar source: eight bits, or nine of a vector format.
+    /// A scalar source: 8 bits, or the 9 bits of a vector format.
     Scalar,
-    /// A scalar source that is no literal.
+    /// A scalar source, but no literal.
     Offset,
-    /// A vector register or a scalar source: nine bits.
+    /// A vector register or a scalar source, 9 bits.
     Source,
     /// A vector register.
     Vector,
-    /// Bits of any value, as wide as said.
+    /// Random bits; the field has this width.
     Bits(u32),
-    /// Bits of any value in one of four draws, else zero.
+    /// Random bits in one of four draws, else zero.
     Rare(u32),
-    /// A value.
+    /// This value.
     Is(u32),
 }
 use Field::*;
@@ -70,7 +70,7 @@ fn value(random: &mut Random, field: Field, rdna: bool) -> u32 {
     }
 }
 
-/// A format: its first word's fixed bits, where the opcode stands and how many there are, and fields by word and place.
+/// A format: the fixed bits of its first word, place and number of its opcodes, fields by word and place.
 struct Format {
     name: &'static str,
     first: u32,
@@ -80,9 +80,9 @@ struct Format {
     fields: Vec<(usize, u32, Field)>,
 }
 
-// A line for each format: name, fixed bits, the opcode's place, how many opcodes, words, and fields: word, place and what
-// stands there (`d` a scalar destination, `s` a scalar source, `o` one that is no literal, `c` a source, `v` a vector
-// register, `b` any bits, `r` bits that are rare, `i` a value).
+// A line for each format: name, fixed bits, place of the opcode, number of opcodes, number of words, and
+// fields: word, place and content (`d` scalar destination, `s` scalar source, `o` scalar source but no
+// literal, `c` source, `v` vector register, `b` any bits, `r` rare bits, `i` a value).
 const SOP: &str = "
 SOP2 80000000 23 96 1 0.16.d 0.8.s 0.0.s
 SOPK b0000000 23 29 1 0.16.d 0.0.b16
@@ -162,7 +162,7 @@ fn field(text: &str) -> (usize, u32, Field) {
     (word.parse().expect("a word"), at.parse().expect("a place"), field)
 }
 
-/// Each format's name and the words of an instruction, with two more behind it, as a literal may need.
+/// Each format's name and an instruction's words, with two more words after it for a literal.
 pub fn all(target: Target, times: usize) -> Vec<(&'static str, Vec<u32>)> {
     let mut random = Random(0x6a09_e667_f3bc_c909);
     let (long, eight) = if target.rdna() { (RDNA, EIGHT) } else { (CDNA, "") };
@@ -175,7 +175,7 @@ pub fn all(target: Target, times: usize) -> Vec<(&'static str, Vec<u32>)> {
                 for (word, at, field) in &format.fields {
                     words[*word] |= value(&mut random, *field, target.rdna()) << at;
                 }
-                // A literal's value, or another instruction.
+                // The value of a literal, or another instruction.
                 words.push(0x4fdb);
                 all.push((format.name, words));
             }

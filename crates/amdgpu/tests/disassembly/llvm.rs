@@ -1,4 +1,4 @@
-//! LLVM's disassembler: words in, text out.
+//! Runs LLVM's disassembler: words in, text out.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -10,8 +10,8 @@ pub fn program() -> Option<PathBuf> {
     program.exists().then_some(program)
 }
 
-/// `s_nop` with a number: it stands behind each drawn instruction, so that the lines can be told apart. Several
-/// times, as what LLVM finds in the drawn words may take up to four of them for its own.
+/// A numbered `s_nop` follows each drawn instruction, so that the output's lines can be told apart.
+/// It is repeated, as an instruction in the drawn words may consume up to four of them.
 const MARKS: usize = 5;
 
 fn mark(number: usize) -> u32 {
@@ -24,7 +24,7 @@ fn bytes(text: &mut String, word: u32) {
     }
 }
 
-/// The text and the length of each, or nothing where LLVM finds no instruction at the first byte.
+/// Text and length of each instruction; `None` where LLVM finds none at the first byte.
 pub fn disassembled<T: AsRef<[u32]>, F>(
     program: &Path,
     arguments: &[&str],
@@ -32,7 +32,7 @@ pub fn disassembled<T: AsRef<[u32]>, F>(
 ) -> Vec<Option<(String, usize)>> {
     let (mut results, mut rest) = (Vec::new(), drawn);
     while !rest.is_empty() {
-        // The marks' numbers have 16 bits.
+        // The number in an `s_nop` has 16 bits.
         let found = part(program, arguments, &rest[..rest.len().min(60_000)]);
         rest = &rest[found.len()..];
         results.extend(found);
@@ -84,12 +84,12 @@ fn part<T: AsRef<[u32]>, F>(
         if let (Some(number), 4) = (number, encoding.len()) {
             at = number + 1;
         } else if let Some(result) = results.get_mut(at) {
-            // What it calls invalid, it does not take.
+            // LLVM marks invalid operands in a comment: it does not take the instruction.
             let text = if shown.contains("/*") { String::new() } else { shown.trim().to_owned() };
             result.get_or_insert((text, encoding.len()));
         }
     }
-    // A warning at a line's first column: what stands there is no instruction, what was shown is of words behind it.
+    // A warning at the first column of a line: there is no instruction, and the text shows later words.
     for line in String::from_utf8_lossy(&output.stderr).lines() {
         let number = line.strip_prefix("<stdin>:").and_then(|rest| rest.split_once(":1: warning"));
         if let Some(line) = number.and_then(|(line, _)| line.parse::<usize>().ok())
@@ -99,7 +99,7 @@ fn part<T: AsRef<[u32]>, F>(
             *result = None;
         }
     }
-    // llvm-mc 19 crashes on some words (v_accvgpr_mov_b32 of a scalar register): it says nothing about those.
+    // llvm-mc 19 crashes on some words (v_accvgpr_mov_b32 of a scalar register) and prints nothing for them.
     if !output.status.success() {
         results.truncate(at + 1);
         results[at] = None;

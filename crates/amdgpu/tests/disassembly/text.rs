@@ -1,29 +1,29 @@
-//! Both texts in one form: name, operands, modifiers in the order of their names.
+//! Normalises both texts: name, operands, modifiers sorted by name.
 
 use cushim_amdgpu::inst::{Form, Inst};
 use cushim_amdgpu::table::{Control, Exec};
 
-/// What LLVM reads and this decoder leaves out on purpose.
+/// Instructions that LLVM reads and this decoder leaves out on purpose.
 pub fn known_only_to_llvm(text: &str, format: &str) -> bool {
     let name = text.split_whitespace().next().unwrap_or("");
-    // Not executed: what computes nothing, and relative registers, with lanes or parts of registers.
+    // Not executed: instructions without a result, and relative registers, with DPP or SDWA.
     let nothing = ["v_movrel", "v_nop", "v_clrexcp", "v_pipeflush", "v_screen_partition"];
     let lanes_or_parts = format.ends_with("SDWA") || format.contains("DPP");
-    // Halves whose signs are turned; what is no accumulation register.
+    // Dot products of halves with negated operands; accumulation registers.
     if name.starts_with("v_dot2c") || name.starts_with("v_accvgpr") {
         return true;
     }
     lanes_or_parts && nothing.iter().any(|start| name.starts_with(start))
 }
 
-/// The modifiers that our text has.
+/// The modifiers that our text contains.
 fn shown(word: &str) -> bool {
     ["clamp", "mul:", "div:", "offset", "glc", "slc", "dlc", "scc", "offen", "idxen"]
         .iter()
         .any(|start| word.starts_with(start))
 }
 
-/// Operands end where a word follows a space without a comma before it.
+/// Splits a line. The operands end at the first space that no comma precedes.
 fn parts(text: &str) -> (String, Vec<String>, Vec<String>) {
     let (name, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
     let mut operands = Vec::new();
@@ -43,11 +43,11 @@ fn parts(text: &str) -> (String, Vec<String>, Vec<String>) {
     (name.to_owned(), operands, modifiers)
 }
 
-/// A constant that has more digits as a double.
+/// The constant 1/(2π), which has more digits as a double.
 const LONG: &str = "0.15915494309189532";
 const SHORT: &str = "0.15915494";
 
-/// Floating constants where an instruction takes an integer of 16 bits: LLVM shows the bits.
+/// Float constants as operands of 16-bit integer instructions: LLVM prints their bits.
 const HALVES: [(&str, &str); 9] = [
     ("0x3800", "0.5"),
     ("0xb800", "-0.5"),
@@ -60,12 +60,12 @@ const HALVES: [(&str, &str); 9] = [
     ("0x3118", "0.15915494"),
 ];
 
-/// Whether LLVM shows such a constant by its bits.
+/// Whether LLVM prints the bits of such a constant.
 pub fn half(text: &str) -> bool {
     parts(text).1.iter().any(|operand| HALVES.iter().any(|(bits, _)| bits == operand))
 }
 
-/// Groups of scalar registers as LLVM shows them: from where they must begin, whatever the bits say.
+/// LLVM prints groups of scalar registers from their aligned start, whatever the bits say.
 fn aligned(operand: &str) -> String {
     let group = ["s[", "ttmp["].iter().find_map(|name| {
         let (before, rest) = operand.split_once(name)?;
@@ -84,7 +84,7 @@ fn joined(name: &str, operands: &[String], mut modifiers: Vec<String>) -> String
     format!("{name} {} | {}", operands.join(", "), modifiers.join(" "))
 }
 
-/// Whether our text leaves operands out.
+/// Whether our text omits the operands.
 fn bare(inst: &Inst) -> bool {
     use Control as C;
     match inst.row.exec {
@@ -119,14 +119,14 @@ pub fn llvms(text: &str, inst: &Inst) -> String {
         if let Some((_, constant)) = HALVES.iter().find(|(bits, _)| bits == operand) {
             *operand = (*constant).to_owned();
         }
-        // neg of an integer means nothing; LLVM shows the bit under the name that it has in SDWA.
+        // neg of an integer has no meaning; LLVM prints the bit by its SDWA name.
         if !matches!(inst.form, Form::Sdwa(_))
             && let Some(inner) =
                 operand.strip_prefix("sext(").and_then(|rest| rest.strip_suffix(')'))
         {
             *operand = inner.to_owned();
         }
-        // A minus that would otherwise be taken for a part of the number.
+        // LLVM writes neg() where a minus sign would read as part of the number.
         if let Some(inner) = operand.strip_prefix("neg(").and_then(|rest| rest.strip_suffix(')')) {
             *operand = format!("-{inner}");
         }

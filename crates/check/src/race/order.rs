@@ -263,7 +263,7 @@ mod tests {
         panic!("{incomplete:?}");
     }
 
-    /// A whole warp comes to barrier 0.
+    /// A whole warp arrives at barrier 0.
     fn come(order: &mut Order, warp: u32) {
         order.arrive(warp, u32::MAX, BAR, 0, None, true);
     }
@@ -274,7 +274,7 @@ mod tests {
         let before = order.now(1, 1, 3);
         assert!(!order.is_over(before, 0));
         (0..3).for_each(|warp| come(&mut order, warp));
-        // The first warp goes on, and comes to the next barrier before the others have gone on.
+        // The first warp continues and reaches the next barrier before the others have continued.
         order.go_on(0, u32::MAX, &mut silent);
         assert!(order.is_over(before, 0));
         let behind = order.now(1, 0, 0);

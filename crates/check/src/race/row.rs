@@ -176,7 +176,7 @@ mod tests {
         When::new(1, epoch, 0, warp, 0)
     }
 
-    /// Takes note of what must need no closer look.
+    /// Records what needs no closer look.
     fn take(row: &mut Row, entry: Entry) {
         assert!(row.take(entry, true, |_, _| true), "{entry:?} {row:?}");
     }

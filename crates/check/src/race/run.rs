@@ -205,7 +205,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
-    /// Numbers that look random.
+    /// Pseudo-random numbers.
     struct Numbers(u64);
 
     impl Numbers {
@@ -222,7 +222,7 @@ mod tests {
         Doing { lanes, addresses, bytes, when, what: What::new(15, writes, false, 1) }
     }
 
-    /// Whether cells alone find a write that an access conflicts with.
+    /// Whether the cells alone find a write that conflicts with an access.
     fn by_cells(
         cells: &mut BTreeMap<u64, Cell>,
         all: &Doing<'_>,

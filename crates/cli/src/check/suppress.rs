@@ -297,7 +297,7 @@ mod tests {
 {"pid":1,"key":"a 2","fold":"a","tool":"race","kind":"race in a block","message":"m","kernel":"add(int*)","symbol":"_Z3addPi","file":"/x/src/a.cu","line":4,"trails":[{"what":"launched","frames":[{"function":"other()"},{"function":"main"}]}]}
 {"pid":1,"key":"b","tool":"leak","kind":"leak","message":"l","trails":[{"what":"allocated","frames":[{"function":"load"},{"function":"main"}]}]}"#;
 
-    /// The findings of the three that are left.
+    /// The findings of the three that remain.
     fn left(text: &str) -> Vec<String> {
         let known = Suppressions::parse(text, Path::new("s.toml")).unwrap();
         let mut report = gather(LINES.as_bytes());

@@ -233,7 +233,7 @@ mod tests {
         let own = std::process::id();
         assert!(descends(own, own));
         assert!(!descends(1, own));
-        // SAFETY: cannot fail.
+        // SAFETY: it takes nothing and cannot fail.
         let parent = unsafe { libc::getppid() } as u32;
         assert!(descends(own, parent) && !descends(parent, own));
     }

@@ -1,12 +1,12 @@
-//! Whether every field that is written is in the manual.
+//! Checks that the manual names every field that the program writes.
 //!
-//! Must not know: what the fields mean.
+//! Must not know: the meaning of the fields.
 
 use std::path::Path;
 
 use serde_json::Value;
 
-/// Fails at the first field of `value` that the page below docs/ does not name.
+/// Fails at the first field of `value` that this page of docs/ does not name.
 pub fn documented(value: &Value, page: &str) {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(page);
     fields(value, page, &std::fs::read_to_string(file).unwrap());

@@ -1,8 +1,8 @@
-//! What the audit library keeps of what is loaded.
+//! The memory that the audit library keeps for loaded libraries.
 
 use crate::support::Bench;
 
-/// What is looked at in a library that is loaded is given back: a program may load and unload without end.
+/// The audit library frees what it reads of a loaded library: a program may load and unload for ever.
 #[test]
 fn libraries_that_come_and_go() {
     let bench = Bench::new();

@@ -19,7 +19,7 @@ fn help_teaches() {
     assert!(done.stdout.lines().all(|l| l.chars().count() <= 110), "{}", done.stdout);
 }
 
-/// `docs/commands.md` is what the commands print.
+/// `docs/commands.md` is the output of `cushim help`.
 #[test]
 fn the_reference_is_not_old() {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/commands");

@@ -1,4 +1,4 @@
-//! `cushim doctor`: programs with every kind of CUDA in them, made of empty functions.
+//! `cushim doctor` on programs that use CUDA in every way; the CUDA functions are empty.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -178,7 +178,7 @@ fn where_the_symbols_of_a_stripped_runtime_are() {
         for named in ["whole", "other:whole"] {
             assert_eq!(ask(&["--symbols", named]), (vec![], lost - 1), "{named}");
         }
-        // By convention.
+        // The debug file, found by the debuglink convention.
         fs::create_dir_all(bench.path(".debug")).unwrap();
         let program = bench.path("app");
         let link = format!("--add-gnu-debuglink={}", bench.path("whole").display());
@@ -187,7 +187,7 @@ fn where_the_symbols_of_a_stripped_runtime_are() {
         fs::rename(bench.path("whole"), bench.path(".debug/whole")).unwrap();
         assert_eq!(ask(&[]), (vec![], lost - 1));
     }
-    // What has none is refused, as run does.
+    // `doctor` refuses a file without symbols, as `run` does.
     bench.compile("bare", "int main(void) { return 0; }", &["-s"]);
     let done = bench.run(&["doctor", "--symbols", "bare", "./app"]);
     assert_eq!(done.code(), 125, "{done:?}");
@@ -230,10 +230,10 @@ fn what_cannot_be_preloaded_blocks() {
 
 #[test]
 fn a_setuid_program_of_somebody_else_blocks() {
-    // As root everybody else is somebody else; as anybody else, root's programs are.
+    // Root uses a file of another user; other users use a program of root's.
     let bench = Bench::new();
     let program = bench.compile("app", "int main(void) { return 0; }", &[]);
-    // SAFETY: cannot fail.
+    // SAFETY: geteuid takes nothing and cannot fail.
     let root = unsafe { libc::geteuid() } == 0;
     let setuid = if root {
         std::os::unix::fs::chown(&program, Some(1), None).unwrap();
@@ -306,7 +306,7 @@ fn damaged_files_never_panic() {
     for cut in (0..whole.len()).step_by(7) {
         let _ = read(&whole[..cut]);
     }
-    // Every byte of the headers, and a pseudo-random one elsewhere, set to telling values.
+    // Each byte of the headers, and pseudo-random bytes elsewhere, set to edge values.
     let mut seed = 1u64;
     for round in 0..4000usize {
         let mut bytes = whole.clone();
@@ -320,7 +320,7 @@ fn damaged_files_never_panic() {
     }
 }
 
-/// A library whose device code is these fat binaries, one after the other.
+/// A library whose device code is these fat binaries, one after another.
 fn with_images(bench: &Bench, name: &str, fatbins: &[Vec<u8>], source: &str, flags: &[&str]) {
     with_images_in(".nv_fatbin", bench, name, fatbins, source, flags);
 }
@@ -344,7 +344,7 @@ fn with_images_in(
     bench.compile(name, &code, flags);
 }
 
-/// Units that were linked with NVIDIA's library of the device runtime: its calls are the host's, its kernels nobody's.
+/// Units linked with NVIDIA's device runtime: the host implements its calls, and its kernels do not count.
 fn device_runtime(bench: &Bench, cpu: &dyn Fn(i32) -> Value, ptx: &dyn Fn(&str) -> Vec<u8>) {
     let launch = "__cudaCDP2LaunchDeviceV2";
     let kernel = format!(
@@ -362,7 +362,7 @@ fn device_runtime(bench: &Bench, cpu: &dyn Fn(i32) -> Value, ptx: &dyn Fn(&str) 
     assert_eq!((&found["kernels"], &found["runs"]), (&1.into(), &1.into()), "{found}");
 }
 
-/// Libraries with machine code only; a runtime that is not found comes with the backend.
+/// Libraries with machine code only; and a missing runtime, which the backend brings.
 fn libraries(bench: &Bench, cpu: &dyn Fn(i32) -> Value, machine: &[u8], good: &[u8]) {
     with_images(bench, "libmachine.so", &[machine.to_vec()], "int f;", &["-shared", "-fPIC"]);
     let soname = "-Wl,-soname,libcudart.so.12";
@@ -379,7 +379,7 @@ fn libraries(bench: &Bench, cpu: &dyn Fn(i32) -> Value, machine: &[u8], good: &[
     assert!(found["why"][0].as_str().unwrap().contains("libmachine.so"), "{found}");
 }
 
-/// What is too large to be compiled runs, and is named.
+/// A kernel that is too large for the compiler runs in the interpreter, and `doctor` names it.
 fn large(bench: &Bench, cpu: &dyn Fn(i32) -> Value, image: impl Fn(&str) -> Vec<u8>, good: &str) {
     let main = "int main(void) { return 0; }";
     let jumps: String = (0..4095).map(|k| format!("@p bra L{k}; L{k}:\n")).collect();

@@ -1,4 +1,4 @@
-//! `cushim env`: one line that a shell splits as it was meant.
+//! `cushim env`: it prints one line, which a shell splits into the right words.
 
 use std::fs;
 use std::process::Command;

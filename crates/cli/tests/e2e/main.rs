@@ -1,4 +1,4 @@
-//! The program as its users meet it: every test starts it, with small C programs compiled on the spot.
+//! End-to-end tests: each test starts the program, with small C programs that it compiles itself.
 
 mod audited;
 mod commands;

@@ -1,4 +1,4 @@
-//! `-o FILE`: where it goes, who can read it, and that nothing is lost or half-written.
+//! `-o FILE`: its path, its permissions, and that no output is lost or half-written.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -109,7 +109,7 @@ fn two_traces_at_once_do_not_share_a_file() {
     let second = bench.run(&["trace", "-o", "run.txt", "true"]);
     assert!(second.stderr.contains("run.1.txt"), "{second:?}");
     assert!(bench.path("run.1.txt").exists());
-    // SAFETY: a process of this test.
+    // SAFETY: the process belongs to this test.
     unsafe { libc::kill(first.id() as i32, libc::SIGTERM) };
     first.done();
 }
@@ -169,7 +169,7 @@ fn json_lines_and_recordings_may_be_compressed() {
     let lines = expanded(&packed);
     assert!(lines.contains("step<float>"), "{lines}");
     assert!(lines.lines().all(|l| serde_json::from_str::<serde_json::Value>(l).is_ok()), "{lines}");
-    // A recording that the user compressed is read as it is, and its events are written so.
+    // `report` reads a recording that the user compressed, and writes its events compressed.
     let mut out = cushim_cli::zst::Compressed::new(Vec::new()).unwrap();
     std::io::Write::write_all(&mut out, &fs::read(&trace).unwrap()).unwrap();
     fs::create_dir(bench.path("kept")).unwrap();
@@ -191,11 +191,11 @@ fn json_lines_and_recordings_may_be_compressed() {
     assert_eq!((done.code(), done.stderr.lines().count()), (125, 1), "{done:?}");
 }
 
-/// A small stack, a small address space, few files: the launcher does its work.
+/// The launcher works with a small stack, a small address space and few files.
 #[test]
 fn limits_of_the_launcher() {
     let bench = Bench::new();
-    // The stand-in for the library needs a stack of its own.
+    // The library's stub needs a stack of its own.
     bench.compile("libcushim.so", "int nothing;", &["-shared", "-fPIC"]);
     for limit in ["ulimit -s 64", "ulimit -s 256", "ulimit -n 16", "ulimit -v 900000"] {
         let line = format!("{limit}; exec \"$0\" trace sh -c 'echo ran; exit 5'");

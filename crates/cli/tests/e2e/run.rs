@@ -1,4 +1,4 @@
-//! `cushim run` and `--backend`: what is preloaded for which choice.
+//! `cushim run` and `--backend`: which libraries each choice preloads.
 
 use std::fs;
 use std::process::Command;
@@ -8,7 +8,7 @@ use crate::support::{Bench, Done};
 const SHOW: &str =
     "echo \"$LD_PRELOAD|$LD_AUDIT|$CUSHIM_BACKEND|$CUSHIM_EVENTS|$CUSHIM_SYMBOLS\"; exit 7";
 
-/// What a shell under `cushim ARGUMENTS sh` finds in its environment, without the bench's folder.
+/// The environment of a shell under `cushim ARGUMENTS sh`, without the path of the bench's folder.
 fn shown(bench: &Bench, done: &Done) -> Vec<String> {
     assert_eq!(done.code(), 7, "{done:?}");
     let folder = format!("{}/", bench.dir.path().display());
@@ -22,11 +22,11 @@ fn shell(bench: &Bench, arguments: &[&str], set: &[(&str, &str)]) -> Done {
 }
 
 const FRONTS: &str = "libcushim.so:libcushim_cudart11.so:libcushim_cudart12.so:libcushim_cudart13.so:libcushim_cuda.so";
-/// On the backend cpu, what is preloaded besides.
+/// The backend cpu also preloads these.
 const COMPILERS: &str = "libcushim_compilers.so";
 const NVML: &str = "libcushim_nvml.so";
 
-/// What LD_PRELOAD names for a backend.
+/// The value of LD_PRELOAD for a backend.
 fn preloaded(backend: &str) -> String {
     if backend == "cpu" { format!("{FRONTS}:{COMPILERS}:{NVML}") } else { FRONTS.to_owned() }
 }
@@ -52,7 +52,7 @@ fn others_are_the_stand_ins_and_the_audit_library() {
             (shown(&bench, &done), done.stderr.as_str()),
             (expected.map(str::to_owned).to_vec(), "")
         );
-        // By the environment, for the other commands too.
+        // CUSHIM_BACKEND selects the backend for the other commands too.
         for command in [&["trace", "-c"][..], &["record", "-o", "x.%p.cushim"], &["run"]] {
             let done = shell(&bench, command, &[("CUSHIM_BACKEND", backend)]);
             let found = shown(&bench, &done);
@@ -62,7 +62,7 @@ fn others_are_the_stand_ins_and_the_audit_library() {
     }
 }
 
-/// Others' entries stay in front, ours are there once, and native takes away what an outer run brought.
+/// Entries of others stay in front, ours appear once, and native removes those of an outer run.
 #[test]
 fn what_is_there_already() {
     let bench = Bench::new();
@@ -82,13 +82,13 @@ fn what_is_there_already() {
     let done = shell(&bench, &["run", "--backend", "native"], &set);
     assert_eq!(shown(&bench, &done)[..3], ["libother.so:libcushim.so", "libauditor.so", ""]);
     let outer = [&set[..], &[("CUSHIM_BACKEND", "cpu"), ("CUSHIM_LAUNCHER", "outer")]].concat();
-    // What an outer launcher set is not the user's word, CUSHIM_LIB neither.
+    // Values that an outer launcher set are no choice of the user's, and CUSHIM_LIB is not the backend's.
     let library = bench.library.to_str().unwrap();
     let done = shell(&bench, &["run", "--backend", "native", "--lib", library], &outer);
     assert_eq!(shown(&bench, &done)[..3], ["libother.so:libcushim.so", "libauditor.so", ""]);
 }
 
-/// A libcuda that is there decides, however broken it is.
+/// An existing libcuda decides, however broken it is.
 #[test]
 fn auto_is_native_where_a_driver_is() {
     let bench = Bench::new();
@@ -110,7 +110,8 @@ fn auto_is_native_where_a_driver_is() {
     assert!(found["backends"]["why"].as_str().unwrap().contains("broken/libcuda.so.1"));
 }
 
-/// A link of an uninstalled driver is still a driver; no driver at all is the CPU, said once.
+/// A dangling link of an uninstalled driver counts as a driver; without any driver the CPU is used,
+/// and the launcher says so once.
 #[test]
 fn auto_is_the_cpu_where_no_driver_is() {
     let bench = Bench::new();
@@ -166,7 +167,7 @@ fn what_is_missing_is_named() {
     }
 }
 
-/// Other device code, by the options that `trace` has; nothing is recorded.
+/// `run` has the options of `trace` that replace device code; it records nothing.
 #[test]
 fn what_redirects_is_carried() {
     let bench = Bench::new();
@@ -227,12 +228,12 @@ fn the_same_as_a_line_of_assignments() {
     command.env("CUSHIM_LIB", &bench.library).env_remove("LD_PRELOAD");
     let done = bench.start(&mut command).done();
     assert_eq!(shown(&bench, &done)[..3], [&preloaded("cpu"), "libcushim_audit.so", "cpu"]);
-    // Where it will run is not known: without a word it is native.
+    // `env` does not know where the program will run: its default is native.
     let line = bench.run(&["env"]).stdout;
     assert!(!line.contains("LD_AUDIT") && !line.contains("CUSHIM_BACKEND"), "{line}");
 }
 
-/// The libraries look for each other beside themselves: links lie together too.
+/// The libraries look for each other in their own folder: links to them share a folder, too.
 #[test]
 fn a_path_with_spaces() {
     let bench = Bench::new();
@@ -259,8 +260,8 @@ fn a_path_with_spaces() {
     assert_eq!(bench.path(&found[1]), links.join("libcushim_audit.so"));
 }
 
-/// Libraries whose data of threads lies at a fixed place (jemalloc is one) get room although an audit library is
-/// there; what the variable held stays.
+/// Libraries with static TLS (jemalloc is one) get room although an audit library is loaded; other
+/// settings in GLIBC_TUNABLES stay.
 #[test]
 fn libraries_with_much_data_of_threads() {
     let bench = Bench::new();
@@ -280,13 +281,13 @@ fn libraries_with_much_data_of_threads() {
         let room = done.stdout.trim().strip_prefix(set).and_then(|room| room.parse().ok());
         assert!(matches!(room, Some(300_000..310_000)), "{done:?}");
     }
-    // Without an audit library there is room as ever.
+    // Without an audit library the room is the C library's default.
     let mut native = bench.cushim(&["run", "--backend", "native"]);
     let done = bench.start(native.arg(&program).env_remove("GLIBC_TUNABLES")).done();
     assert_eq!(done.stdout, "7 (null)\n", "{done:?}");
 }
 
-/// AddressSanitizer as a library refuses to start behind others, unless it is told.
+/// AddressSanitizer's library refuses to start after other libraries unless an option allows it.
 #[test]
 fn a_program_with_address_sanitizer() {
     let bench = Bench::new();
@@ -304,18 +305,18 @@ fn a_program_with_address_sanitizer() {
         assert_eq!(found, "detect_leaks=0:verify_asan_link_order=0");
         let preloaded = options(backend, "LD_PRELOAD", sanitizer.to_str().unwrap());
         assert_eq!(preloaded, "verify_asan_link_order=0");
-        // What the user says about it stands.
+        // The user's own setting stays.
         let own = "verify_asan_link_order=1,detect_leaks=0";
         assert_eq!(options(backend, "ASAN_OPTIONS", own), own);
     }
     let source = source.replace("extern int asan;", "").replace("return asan;", "return 0;");
     let plain = bench.compile("plain", &source, &[]);
     let done = bench.run(&["run", "--backend", "cpu", plain.to_str().unwrap()]);
-    // A program without it may start one that has it.
+    // A program without AddressSanitizer may start one that has it.
     assert_eq!(done.stdout, "verify_asan_link_order=0\n", "{done:?}");
 }
 
-/// As `cargo install` leaves it: the program says what is missing and what to do about it.
+/// As `cargo install` leaves it: the program says which library is missing and what to do.
 #[test]
 fn a_program_without_its_libraries() {
     let bench = Bench::new();
@@ -339,11 +340,11 @@ fn a_program_without_its_libraries() {
     assert_eq!(start(&["run", "--backend", "native", "true"]).code(), 0);
     let done = start(&["run", "--backend", "cpu", "true"]);
     assert!(done.code() == 125 && done.stderr.contains("is missing: the backends"), "{done:?}");
-    // What reads files needs none.
+    // Commands that read files need no library.
     assert_eq!(start(&["ls", "/bin/true"]).stderr.matches("libcushim").count(), 0);
 }
 
-/// The GPU in software is preloaded alone, behind what is there; what is about CUDA is refused beside it.
+/// The emulated GPU is one library, preloaded after existing entries; options for CUDA are refused.
 #[test]
 fn emulation_is_one_library() {
     let bench = Bench::new();
@@ -361,7 +362,7 @@ fn emulation_is_one_library() {
     let twice =
         shell(&bench, &["run", "--emulate", "gfx90a"], &[("LD_PRELOAD", built.to_str().unwrap())]);
     assert_eq!(shown(&bench, &twice)[0], "libcushim_hsakmt.so");
-    // For a program of CUDA it comes behind what that needs.
+    // For a CUDA program it comes after the libraries of the backend.
     bench.backends();
     let asked = ["--backend", "hsa", "--emulate", "gfx90a"];
     let expected = [&format!("{FRONTS}:libcushim_hsakmt.so"), "libcushim_audit.so", "hsa"];
@@ -391,7 +392,7 @@ fn emulation_is_one_library() {
     assert!(unknown.stderr.contains("gfx90a"), "{unknown:?}");
 }
 
-/// JAX's check of versions calls CUPTI, which needs NVIDIA's driver. What the user has set stays.
+/// JAX's check of versions calls CUPTI, which needs NVIDIA's driver. The user's own setting stays.
 #[test]
 fn jax_leaves_out_a_check_that_needs_nvidias_driver() {
     let bench = Bench::new();
@@ -411,7 +412,7 @@ fn jax_leaves_out_a_check_that_needs_nvidias_driver() {
     }
 }
 
-/// What starts ptxas finds ours, on the backend cpu alone, and not where it is asked to be left alone.
+/// Programs that start ptxas find ours: on the backend cpu only, and not with --no-ptxas-stand-in.
 #[test]
 fn ptxas_has_a_stand_in() {
     let bench = Bench::new();
@@ -461,7 +462,7 @@ fn ptxas_has_a_stand_in() {
         assert!(done.code() == 255 && done.stderr.starts_with(said), "{done:?}");
         assert!(!bench.path("out").exists());
     }
-    // A build gets NVIDIA's own, which is behind ours in PATH.
+    // nvcc finds NVIDIA's own, which comes after ours in PATH.
     let script = "mkdir real && printf '#!/bin/sh\necho real \"$@\"\n' >real/ptxas && chmod +x real/ptxas && \
                   cp /bin/sh nvcc && PATH=$PATH:$PWD/real ./nvcc -c 'ptxas --version; exit 0'";
     assert_eq!(run(&cpu, script).stdout, "real --version\n");

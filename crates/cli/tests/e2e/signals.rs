@@ -9,11 +9,11 @@ use std::process::{Command, Stdio};
 use crate::support::Bench;
 
 fn kill(pid: u32, signal: i32) {
-    // SAFETY: a process of this test.
+    // SAFETY: the process belongs to this test.
     assert_eq!(unsafe { libc::kill(pid as i32, signal) }, 0);
 }
 
-/// Counts what it gets for a while after the first one.
+/// Counts the signals that it gets, for a while after the first.
 const COUNTER: &str = r#"
 #include <signal.h>
 #include <stdio.h>
@@ -74,7 +74,7 @@ fn control_c_comes_once_and_the_summary_is_printed() {
     let bench = Bench::new();
     bench.compile("counter", COUNTER, &[]);
     let (mut main, mut other) = (0, 0);
-    // SAFETY: places for two descriptors; no name, no settings.
+    // SAFETY: two places for descriptors; name and settings may be null.
     let opened = unsafe {
         libc::openpty(
             &mut main,
@@ -85,7 +85,7 @@ fn control_c_comes_once_and_the_summary_is_printed() {
         )
     };
     assert_eq!(opened, 0);
-    // SAFETY: two new descriptors that are nobody else's.
+    // SAFETY: two new descriptors that nothing else owns.
     let (mut main, other) = unsafe { (File::from_raw_fd(main), OwnedFd::from_raw_fd(other)) };
     let errors = bench.path("errors");
     let mut command = bench.cushim(&["trace", "./counter"]);
@@ -94,7 +94,7 @@ fn control_c_comes_once_and_the_summary_is_printed() {
         .stdout(Stdio::from(other))
         .stderr(File::create(&errors).unwrap());
     let own_terminal = || {
-        // SAFETY: between fork and exec: a new session, whose terminal is standard input.
+        // SAFETY: between fork and exec; a new session, whose terminal is standard input.
         unsafe {
             libc::setsid();
             libc::ioctl(0, libc::TIOCSCTTY, 0);

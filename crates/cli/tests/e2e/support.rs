@@ -1,4 +1,4 @@
-//! A bench for one test: a folder, a compiler, a stand-in for the preloaded library, and the program.
+//! A bench for one test: a folder, a compiler, a stub of the preloaded library, and the program.
 
 use std::fs::{self, File};
 use std::os::unix::process::ExitStatusExt;
@@ -12,11 +12,11 @@ use cushim_trace::meta::{Api, Kernel, Process};
 use cushim_trace::recorder::Recorder;
 use tempfile::TempDir;
 
-/// Longer than anything here takes; a test that reaches it has failed.
+/// Longer than any command here takes; a test that reaches it fails.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What takes the library's place: where $FAKE_TRACE names a trace file, a copy of it is left as the
-/// process's own, as CUSHIM_OUTPUT says.
+/// The stub of the preloaded library: it copies the trace file that $FAKE_TRACE names to the path
+/// that CUSHIM_OUTPUT gives for the process.
 const LIBRARY: &str = r#"
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,7 +44,7 @@ __attribute__((constructor)) static void start(void) {
 }
 "#;
 
-/// Variables of the machine that runs the tests which would change what they see.
+/// Variables of the test machine that would change the results.
 const FOREIGN: [&str; 14] = [
     "LD_PRELOAD",
     "LD_AUDIT",
@@ -68,7 +68,7 @@ pub struct Bench {
     pub library: PathBuf,
 }
 
-/// What a finished command left.
+/// The result of a finished command.
 #[derive(Debug)]
 pub struct Done {
     pub status: ExitStatus,
@@ -84,7 +84,7 @@ impl Done {
     }
 }
 
-/// A command that is running, its output in files.
+/// A running command, whose output goes to files.
 pub struct Running {
     child: Child,
     out: PathBuf,
@@ -96,12 +96,12 @@ impl Running {
         self.child.id()
     }
 
-    /// What it has written to stdout so far.
+    /// Its standard output so far.
     pub fn stdout(&self) -> String {
         fs::read_to_string(&self.out).unwrap()
     }
 
-    /// Waits until stdout holds `text`.
+    /// Waits until standard output contains `text`.
     pub fn until(&mut self, text: &str) {
         let end = Instant::now() + PATIENCE;
         while !self.stdout().contains(text) {
@@ -142,7 +142,7 @@ impl Bench {
         self.dir.path().join(name)
     }
 
-    /// Compiles C into the bench's folder.
+    /// Compiles C source in the bench's folder.
     pub fn compile(&self, name: &str, source: &str, flags: &[&str]) -> PathBuf {
         let input = self.path(&format!("{name}.c"));
         fs::write(&input, source).unwrap();
@@ -159,8 +159,8 @@ impl Bench {
         output
     }
 
-    /// The program, in the bench's folder, with an environment that holds nothing of cushim but the
-    /// library's place.
+    /// The program, to run in the bench's folder. Its environment has no variable of cushim's but the
+    /// path of the library.
     pub fn cushim(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_cushim"));
         command.args(arguments).current_dir(self.dir.path());
@@ -176,8 +176,8 @@ impl Bench {
         command
     }
 
-    /// Puts libraries beside the library that say nothing, with the names that the backends other than
-    /// native need; no libcuda is found but the one that `libcuda` makes.
+    /// Puts empty libraries next to the library, under the names that the backends other than native
+    /// need; the only libcuda on the path is the one of `libcuda`.
     pub fn backends(&self) {
         for name in [
             "libcushim_cudart11",
@@ -194,12 +194,12 @@ impl Bench {
         self.compile("libcushim_audit.so", audit, &["-shared", "-fPIC"]);
     }
 
-    /// Runs `cushim ARGUMENTS` to its end.
+    /// Runs `cushim ARGUMENTS` and waits for its end.
     pub fn run(&self, arguments: &[&str]) -> Done {
         self.start(&mut self.cushim(arguments)).done()
     }
 
-    /// Starts a command with its output in files.
+    /// Starts a command, with its output in files.
     pub fn start(&self, command: &mut Command) -> Running {
         let file = |name: &str| {
             let path = tempfile::Builder::new().prefix(name).tempfile_in(self.dir.path()).unwrap();
@@ -208,7 +208,7 @@ impl Bench {
         let (out, err) = (file("stdout"), file("stderr"));
         command.stdout(File::create(&out).unwrap()).stderr(File::create(&err).unwrap());
         command.stdin(Stdio::null());
-        // A program that was just written is busy as long as a child of another test, forked meanwhile, has its
+        // A new program is busy (ETXTBSY) while a child that another test has just forked holds its
         // descriptor: until that child's exec.
         let child = loop {
             match command.spawn() {
@@ -255,7 +255,7 @@ impl Bench {
         };
         let count = slots(LAUNCH_ARGS + 8);
         let at = buffer.reserve(&recorder, count, true).unwrap();
-        // SAFETY: the slots hold a launch with eight bytes of arguments.
+        // SAFETY: the slots have room for a launch with eight bytes of arguments.
         unsafe {
             at.store_head(head(1));
             at.at::<LaunchBody>(32).write(launch);
@@ -265,7 +265,7 @@ impl Bench {
         }
         let count = slots(CALL_WORDS);
         let at = buffer.reserve(&recorder, count, true).unwrap();
-        // SAFETY: the slots hold a call without words.
+        // SAFETY: the slots have room for a call without words.
         unsafe {
             at.store_head(head(2));
             at.at::<CallBody>(32).write(CallBody::default());

@@ -1,4 +1,4 @@
-//! `cushim trace`: the program must not notice, and what it left must be shown.
+//! `cushim trace`: the program must not notice it, and its trace must be shown.
 
 use std::fs;
 use std::io::Write;
@@ -67,7 +67,7 @@ fn own_failures_have_their_codes() {
     }
 }
 
-/// execvp hands what the kernel does not take to the shell, which would try it as a script.
+/// execvp passes a file that the kernel refuses to the shell, which would run it as a script.
 #[test]
 fn a_program_for_another_processor_is_refused_before_it_starts() {
     let bench = Bench::new();
@@ -199,7 +199,7 @@ fn signal_dispositions_are_inherited_unchanged() {
             let ignored = ignored.to_vec();
             let set = move || {
                 for &signal in &ignored {
-                    // SAFETY: a disposition without a handler.
+                    // SAFETY: SIG_DFL or SIG_IGN, no handler.
                     unsafe { libc::signal(signal, libc::SIG_IGN) };
                 }
                 Ok(())
@@ -236,14 +236,14 @@ fn no_launch_is_explained() {
     assert!(done.stderr.contains("no kernel launch was seen"), "{done:?}");
     assert!(done.stderr.contains("nor another call of the kinds that are recorded"), "{done:?}");
     assert!(!done.stderr.contains("DEEPBIND"), "{done:?}");
-    // What is known for certain is told: how it ended, and that nothing can be preloaded into it.
+    // The launcher says what it knows for certain: how the program ended, and that it is static.
     let done = bench.run(&["trace", "sh", "-c", "kill -SEGV $$"]);
     assert!(done.stderr.contains("ended by signal 11"), "{done:?}");
     let source = "int main(void) { return 0; }";
     let program = bench.compile("static", source, &["-static"]);
     let done = bench.run(&["trace", program.to_str().unwrap()]);
     assert!(done.stderr.contains("fully static"), "{done:?}");
-    // Other ranks leave the explaining to the first.
+    // Only the first rank explains.
     let done = bench.start(bench.cushim(&["trace", "true"]).env("SLURM_PROCID", "1")).done();
     assert_eq!((done.code(), done.stderr.as_str()), (0, ""));
 }
@@ -299,7 +299,7 @@ fn something_that_is_no_trace_is_named() {
         done.stderr
     };
     assert!(run(vec![0x5a; 8192]).contains("expected a trace file"));
-    // A process that was killed while it made its file has recorded nothing.
+    // A process that was killed while it created its file has recorded nothing.
     let stderr = run(vec![0; 8]);
     assert!(!stderr.contains("expected a trace file"), "{stderr}");
 }
@@ -312,7 +312,7 @@ fn more_processes_than_open_files() {
     let mut command = bench.cushim(&["trace", "-c", "-o", "all.jsonl", "sh", "-c", script]);
     let few = || {
         let limit = libc::rlimit { rlim_cur: 40, rlim_max: 40 };
-        // SAFETY: a valid limit, between fork and exec.
+        // SAFETY: a valid limit, set between fork and exec.
         unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &limit) };
         Ok(())
     };
@@ -322,6 +322,6 @@ fn more_processes_than_open_files() {
     assert_eq!((done.code(), done.stderr.as_str()), (0, ""));
     let text = fs::read_to_string(bench.path("all.jsonl")).unwrap();
     let last: serde_json::Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
-    // The shell, seq, and sixty more.
+    // The shell, seq, and sixty more processes.
     assert_eq!(last["processes"], 62, "{last}");
 }

@@ -1,4 +1,4 @@
-//! Files from anywhere: what is printed of them, what they may cost, and where output goes.
+//! Untrusted files: what is printed of them, how much time and memory they take, where output goes.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 
 use cushim_image::{Codec, codec, fatbin, offload};
 
-/// Turns a terminal red, clears it, and begins what looks like a line of ours.
+/// Escape sequences that colour and clear a terminal, and a line that imitates ours.
 const HOSTILE: &str = "x\x1b[31m\x1b[2J\ncushim: all is well\u{202e}\u{9b}1m";
 
 fn cushim(arguments: &[&str]) -> Output {
@@ -31,7 +31,7 @@ fn hostile_binary() -> Vec<u8> {
         [b".version 8.0\n.target sm_80\n.global .\"\x1b[31m\n\" x;\n".as_slice(), ptx].concat();
     use offload::ImageKind::Ptx;
     let mut out = offload::write(&[image(Ptx, ptx), image(Ptx, broken), image(Ptx, &named)]);
-    // Damage whose report quotes nothing, and a magic number that begins nothing.
+    // Damage whose report quotes nothing: a magic number without a container.
     out.extend_from_slice(b"\x50\xed\x55\xba\x01\0\0\0");
     out
 }
@@ -79,7 +79,7 @@ fn no_escape_sequence_reaches_a_terminal() {
     assert!(String::from_utf8(listed.stdout).unwrap().contains("x\\u{1b}[31m\\u{1b}[2J\\ncushim"));
 }
 
-/// Three images of 400 KiB that are packed to next to nothing.
+/// Three images of 400 KiB that compress to almost nothing.
 fn bombs() -> Vec<u8> {
     let data = vec![7; 400 << 10];
     assert!(codec::pack(Codec::Zstd, &data, 3).unwrap().len() < 1000);

@@ -1,4 +1,4 @@
-//! Chrome traces: valid JSON, with what readers of PyTorch's traces look for.
+//! Chrome traces: valid JSON, with the fields that readers of PyTorch's traces look for.
 
 use std::fs;
 
@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use crate::sample::{CALLS, STEP, cushim, one, program, stdout, tree};
 
-/// The events of a trace; panics where it is not valid.
+/// The events of a trace; panics if it is not valid.
 pub fn parse(bytes: &[u8]) -> Vec<Value> {
     let text = std::str::from_utf8(bytes).unwrap();
-    // How HTA finds the rank: the first line that matches "rank":\s+(\d+).
+    // HTA takes the rank from the first line that matches "rank":\s+(\d+).
     assert!(text.lines().next().unwrap().contains("\"rank\": "), "{text}");
     let trace: Value = serde_json::from_str(text).unwrap();
     assert_eq!(trace["schemaVersion"], 1);
@@ -28,7 +28,7 @@ fn events_have_the_fields_that_readers_ask_for() {
     let mut correlations = Vec::new();
     for call in &calls {
         assert!(call["ts"].is_f64() && call["dur"].is_f64() && call["tid"].is_u64(), "{call}");
-        // No GPU time is known, so nothing may stand on a GPU's track.
+        // The trace has no GPU times, so a GPU's track must be empty.
         assert!(["cuda_runtime", "cuda_driver"].contains(&call["cat"].as_str().unwrap()));
         assert!(call["args"].get("stream").is_none());
         correlations.push(call["args"]["correlation"].as_u64().unwrap());

@@ -1,4 +1,4 @@
-//! Where exports go, whatever their format.
+//! Paths of exports, for all formats.
 
 use std::fs;
 
@@ -26,7 +26,7 @@ fn nothing_is_overwritten_or_left_half_written() {
     };
     let (status, out, err) = export("x.pftrace", false);
     assert!(status == 0 && out.is_empty(), "{err}");
-    // Losses are said.
+    // The export says that events were lost.
     assert!(err.contains("app.4242.cushim: 12 events are missing"), "{err}");
     let first = fs::read(at.join("x.pftrace")).unwrap();
     fs::write(at.join("x.pftrace"), "mine").unwrap();
@@ -35,14 +35,14 @@ fn nothing_is_overwritten_or_left_half_written() {
     assert_eq!(fs::read(at.join("x.pftrace")).unwrap(), b"mine");
     assert_eq!(export("x.pftrace", true).0, 0);
     assert!(fs::read(at.join("x.pftrace")).unwrap() == first);
-    // The trace itself, a folder, a folder that is not there.
+    // Output that is the trace itself, a folder, or in a folder that does not exist.
     let trace = fs::read(&path).unwrap();
     for (out, force) in [("app.4242.cushim", true), (".", true), ("none/x", false)] {
         let (status, _, err) = export(out, force);
         assert!(status == 125 && err.lines().count() == 1, "{out}: {err}");
     }
     assert!(fs::read(&path).unwrap() == trace);
-    // A second trace that is none stops the export before anything is written.
+    // A second input that is no trace stops the export before it writes anything.
     fs::write(at.join("z.cushim"), "not a trace").unwrap();
     let (status, _, err) = cushim(at, &["export", ".", "--to", "perfetto", "-o", "y"]);
     assert!(status == 125 && err.contains("z.cushim"), "{err}");
@@ -59,7 +59,7 @@ fn a_full_disk_is_an_error() {
     }
 }
 
-/// Whatever bytes a file holds, there is an answer and no panic.
+/// Any bytes in a file give an answer or an error, and no panic.
 #[test]
 fn damaged_traces_are_exported_as_far_as_they_go() {
     let whole = program(4242, Some(1)).bytes();

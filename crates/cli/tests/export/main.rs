@@ -1,4 +1,4 @@
-//! What `cushim export` writes of made-up traces, and of damaged ones.
+//! Exports of made-up traces and of damaged traces.
 
 mod chrome;
 mod files;

@@ -1,4 +1,4 @@
-//! Parquet files, read back, and the folders they lie in.
+//! Reads back Parquet files and checks their folders.
 
 use std::fs::File;
 use std::path::Path;
@@ -8,7 +8,7 @@ use parquet::record::{Field, Row};
 
 use crate::sample::{STEP, STREAM, cushim, program, tree};
 
-/// The rows of a file; panics where it is none.
+/// The rows of a file; panics if it is no Parquet file.
 pub fn rows(path: &Path) -> Vec<Row> {
     let reader = SerializedFileReader::new(File::open(path).unwrap()).unwrap();
     reader.get_row_iter(None).unwrap().map(|row| row.unwrap()).collect()
@@ -63,7 +63,7 @@ fn rows_are_the_events() {
     let files = tree(&at.join("lake"));
     assert_eq!(files, ["run=20231114T221321Z/rank=3/app.4242.parquet"]);
     let rows = rows(&at.join("lake").join(&files[0]));
-    // 44 calls and a mark, in the order of their beginning.
+    // 44 calls and a mark, sorted by begin.
     assert_eq!(rows.len(), 45);
     let times: Vec<i64> = rows.iter().map(|row| number(get(row, "t_ns")).unwrap()).collect();
     assert!(times.is_sorted());
@@ -124,7 +124,7 @@ fn folders_by_run_and_rank() {
         "run=first/rank=__HIVE_DEFAULT_PARTITION__/app.2.parquet",
     ];
     assert_eq!(tree(&at.join("a")), files);
-    // A job in which nothing knows a rank is rank 0.
+    // Without any rank the job has rank 0.
     assert_eq!(export("app.2.cushim", "b", "x").0, 0);
     assert_eq!(tree(&at.join("b")), ["run=x/rank=0/app.2.parquet"]);
     for run in ["", "a/b", "a=b"] {

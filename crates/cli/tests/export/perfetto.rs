@@ -1,5 +1,5 @@
-//! Perfetto exports, decoded here by the encoding's manual alone. `c-tests/export/check_perfetto.py` does
-//! the same with Perfetto's own schema.
+//! Perfetto exports, decoded by the protobuf encoding's manual alone. `c-tests/export/check_perfetto.py`
+//! decodes them with Perfetto's own schema.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ pub enum Field<'a> {
     Bytes(&'a [u8]),
 }
 
-/// The fields of a message; panics where it is none.
+/// The fields of a message; panics if it is none.
 fn fields(bytes: &[u8]) -> Vec<(u64, Field<'_>)> {
     let mut at = 0;
     let varint = |at: &mut usize| {
@@ -80,7 +80,7 @@ pub struct Slice {
     pub end: Option<u64>,
     pub is_slice: bool,
     pub flows: (Option<u64>, Option<u64>),
-    /// Of a counter, from here on; its name is the track's.
+    /// A value of a counter, valid from here on; its name is the track's.
     pub value: Option<u64>,
 }
 
@@ -91,7 +91,7 @@ struct Sequence {
     names: HashMap<u64, String>,
 }
 
-/// Tracks by number, and slices in order. Panics where the trace contradicts itself.
+/// Tracks by number, and slices in order. Panics if the trace contradicts itself.
 pub fn decode(bytes: &[u8]) -> (HashMap<u64, String>, Vec<Slice>) {
     let mut tracks = HashMap::new();
     let mut sequences: HashMap<u64, Sequence> = HashMap::new();
@@ -180,8 +180,8 @@ fn a_slice_for_each_call_and_a_mark_for_each_piece_of_work() {
     assert_eq!(steps[39].end.unwrap() - steps[39].begin, 3_019);
     let unfinished: Vec<&&Slice> = calls.iter().filter(|s| s.end.is_none()).collect();
     assert!(unfinished.len() == 1 && unfinished[0].name == "cudaDeviceSynchronize");
-    // 22 outermost calls put work on a stream, and an allocation waits in the default one: it has no
-    // stream. The flow leads from the call to the mark.
+    // 22 outermost calls put work on a stream. An allocation that waits for the default stream has no
+    // stream itself. The flow leads from the call to the mark.
     let marks: Vec<&Slice> = slices.iter().filter(|s| s.flows.1.is_some()).collect();
     assert_eq!(marks.len(), 22);
     for mark in marks {
@@ -204,7 +204,8 @@ fn processes_of_one_number_on_two_hosts_stay_apart() {
     assert_eq!(slices.iter().filter(|s| s.is_slice).count(), 2 * CALLS);
 }
 
-/// What was counted is a level while the work ran, for each stream of a GPU; counters that no track shows make none.
+/// A counter has its value while the work runs, for each stream of a GPU; a counter without a visible
+/// track makes none.
 #[test]
 fn counters_have_tracks() {
     let folder = tempfile::tempdir().unwrap();

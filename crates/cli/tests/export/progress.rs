@@ -1,4 +1,4 @@
-//! The bar of long work: on a terminal, and nowhere else.
+//! The progress bar of a long export: on a terminal, and nowhere else.
 
 use std::fs::File;
 use std::io::Read;
@@ -11,7 +11,7 @@ use cushim_trace::layout::LaunchBody;
 
 use crate::sample::{LAUNCH, cushim, program};
 
-/// So many events take longer than nobody wants to hear of.
+/// Enough events that the export takes long enough for a progress bar.
 const EVENTS: u64 = 60_000;
 
 fn long(folder: &Path) {
@@ -38,25 +38,25 @@ fn long(folder: &Path) {
     file.write(&folder.join("long.cushim")).unwrap();
 }
 
-/// What `cushim ARGS` writes to a terminal that is its standard error.
+/// The output of `cushim ARGS` on a terminal that is its standard error.
 fn on_a_terminal(folder: &Path, args: &[&str]) -> String {
     let (mut master, mut slave) = (-1, -1);
     let size = libc::winsize { ws_row: 24, ws_col: 100, ws_xpixel: 0, ws_ypixel: 0 };
     let (none, termios) = (std::ptr::null_mut(), std::ptr::null_mut());
-    // SAFETY: two places for descriptors, no name, no settings, a size.
+    // SAFETY: two places for descriptors, no name, no settings, a valid size.
     let opened = unsafe {
         libc::openpty(&mut master, &mut slave, none, termios, (&raw const size).cast_mut())
     };
     assert_eq!(opened, 0);
-    // SAFETY: two descriptors that nobody else has.
+    // SAFETY: two descriptors that nothing else owns.
     let (mut master, slave) = unsafe { (File::from_raw_fd(master), File::from_raw_fd(slave)) };
     let mut command = Command::new(env!("CARGO_BIN_EXE_cushim"));
     command.args(args).current_dir(folder).env("TERM", "xterm");
     let mut child = command.stdout(Stdio::null()).stderr(slave).spawn().unwrap();
-    // The command holds the terminal's other end, too.
+    // The command object holds the other end of the terminal, too.
     drop(command);
     let mut said = Vec::new();
-    // The end of a terminal is an error.
+    // Reading a terminal at its end is an error.
     let _ = master.read_to_end(&mut said);
     assert!(child.wait().unwrap().success(), "{}", String::from_utf8_lossy(&said));
     String::from_utf8_lossy(&said).into_owned()

@@ -1,4 +1,4 @@
-//! Made-up traces, and running `cushim export` on them.
+//! Makes traces, and runs `cushim export` on them.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -18,8 +18,8 @@ pub const STREAM: u64 = 0x5566_0010;
 /// The short and the declared name of kernel 2.
 pub const STEP: (&str, &str) = ("step<float, 256>", "void step<float, 256>(float*, int, float)");
 
-/// A process of this number and rank: 20 launches with a driver's launch inside, on two threads, a copy,
-/// a failure, a mark, a call that never came back, and 12 events that are missing.
+/// A process with this number and rank: 20 launches with a driver launch inside, on two threads, a
+/// copy, a failed call, a mark, a call that never returned, and 12 lost events.
 pub fn program(pid: u32, rank: Option<u32>) -> FileBuilder {
     let mut file = FileBuilder::new(&Process {
         pid,
@@ -86,7 +86,7 @@ pub fn program(pid: u32, rank: Option<u32>) -> FileBuilder {
     file
 }
 
-/// Calls of [`program`].
+/// The number of calls in [`program`].
 pub const CALLS: usize = 44;
 
 fn words(words: &[u64]) -> Vec<u8> {
@@ -105,21 +105,21 @@ fn launch(kernel: u32, stream: u64, args: &[u8]) -> LaunchEvent<'_> {
     LaunchEvent { stored, args }
 }
 
-/// Runs `cushim ARGS` in `folder`: exit code, standard output, standard error.
+/// Runs `cushim ARGS` in `folder`; returns exit code, standard output and standard error.
 pub fn cushim(folder: &Path, args: &[&str]) -> (i32, Vec<u8>, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_cushim"));
     let run = command.args(args).current_dir(folder).output().unwrap();
     (run.status.code().unwrap(), run.stdout, String::from_utf8(run.stderr).unwrap())
 }
 
-/// Exports what is in `folder`, and answers what came out on standard output.
+/// Exports the traces in `folder` to standard output and returns it.
 pub fn stdout(folder: &Path, format: &str, from: &str) -> Vec<u8> {
     let (status, out, err) = cushim(folder, &["export", from, "--to", format, "-o", "-"]);
     assert_eq!(status, 0, "{err}");
     out
 }
 
-/// A folder with the trace of [`program`].
+/// A folder that holds the trace of [`program`].
 pub fn one() -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("app.4242.cushim");
@@ -127,7 +127,7 @@ pub fn one() -> (tempfile::TempDir, PathBuf) {
     (folder, path)
 }
 
-/// The names in a folder and in those below, in order.
+/// The names in a folder and its subfolders, sorted.
 pub fn tree(folder: &Path) -> Vec<String> {
     let mut names = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {

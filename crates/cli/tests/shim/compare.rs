@@ -1,4 +1,4 @@
-//! The comparison that nearly every test makes: a program alone and under the shim.
+//! Compares a program's run alone with its run under the shim; almost every test uses this.
 
 use std::path::Path;
 
@@ -10,16 +10,16 @@ pub const RUNTIMES: &[&str] = &["cudart11", "cudart12", "cudart13"];
 /// The stub driver.
 pub const DRIVER: &[&str] = &["cuda"];
 
-/// Runs `program` bare and shimmed. Output, exit status and everything that reached the stub must be
-/// the same; the trace must hold exactly the launches that reached `faces`, each with its name, shape,
-/// argument bytes and status, and nothing may be lost. Answers the shimmed run.
+/// Runs `program` without and with the shim. Output, exit status and all calls that reached the stub must
+/// be the same. The trace must hold exactly the launches that reached `faces`, each with its name, shape,
+/// argument bytes and status, and nothing may be lost. Returns the run with the shim.
 pub fn same(lab: &Lab, program: &Path, arguments: &[&str], faces: &[&str], how: &How) -> Ran {
     let shimmed = behaves(lab, program, arguments, how);
     exact(&shimmed, faces);
     shimmed
 }
 
-/// As [`same`] without looking at the trace.
+/// As [`same`], but does not look at the trace.
 pub fn behaves(lab: &Lab, program: &Path, arguments: &[&str], how: &How) -> Ran {
     let bare = lab.run(program, arguments, &How { shim: false, ..how.clone() });
     let shimmed = lab.run(program, arguments, &How { shim: true, ..how.clone() });
@@ -31,7 +31,7 @@ pub fn behaves(lab: &Lab, program: &Path, arguments: &[&str], how: &How) -> Ran 
     shimmed
 }
 
-/// The trace holds what reached the stub.
+/// The trace holds the launches that reached the stub.
 pub fn exact(ran: &Ran, faces: &[&str]) {
     for trace in &ran.traces {
         assert!(
@@ -52,7 +52,7 @@ pub fn exact(ran: &Ran, faces: &[&str]) {
     }
 }
 
-/// Two sorted lists: says which lines differ, not the lists.
+/// Compares two sorted lists; prints only the lines that differ.
 pub fn equal(expected: &[String], found: &[String], what: &str) {
     let differ = |a: &[String], b: &[String]| {
         let mut rest = b.to_vec();

@@ -1,5 +1,5 @@
-//! Launches that go straight to the driver: the same must reach it, and the program must see the same, as
-//! through the runtime. Programs run against the test-only CUDA.
+//! Launches that skip the runtime and go straight to the driver: the driver must see the same calls, and the
+//! program the same results, as through the runtime. Programs run against the test-only CUDA.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ fn how() -> How {
     How::shim().with("STUB_DRIVER", "1").with("STUB_CONTEXTS", "1").with("CUSHIM_LOG", "info")
 }
 
-/// What the driver launched: the values of some keys, and the stream as it means.
+/// The driver's launches: the values of some keys, and the stream that the handle means.
 fn driven(ran: &Ran) -> Vec<String> {
     let lines = ran.log.iter().filter(|line| line.is_launch() && line.library == "cuda");
     let text = |line: &crate::log::Line| {
@@ -28,7 +28,7 @@ fn driven(ran: &Ran) -> Vec<String> {
     lines.map(text).collect()
 }
 
-/// The launches that came by the runtime.
+/// The launches that came through the runtime.
 fn through(ran: &Ran) -> usize {
     ran.log.iter().filter(|line| line.is_launch() && line.library.starts_with("cudart")).count()
 }
@@ -55,7 +55,7 @@ fn the_driver_gets_the_same() {
                 (&bare.stdout, &bare.end),
                 "{major} {name}={value}"
             );
-            // A launch that fails is repeated by the runtime; that is all that there may be more.
+            // The runtime repeats a launch that failed: only those may be in excess.
             let well =
                 |ran| driven(ran).into_iter().filter(|line| line.contains(" 0 code")).collect();
             let (wanted, got): (Vec<_>, Vec<_>) = (well(&bare), well(&ran));
@@ -72,7 +72,7 @@ fn the_driver_gets_the_same() {
     }
 }
 
-/// What the runtime did of the same launches, counted one by one.
+/// The runtime's share of the same launches, one by one.
 #[test]
 fn what_goes_straight() {
     let lab = Lab::new();
@@ -84,13 +84,13 @@ fn what_goes_straight() {
             assert_eq!((through(&ran), driven(&ran).len()), (count, 5), "{major}");
             assert_eq!(ran.traces[0].launches().len(), 5, "all are recorded");
         }
-        // Not over another backend than NVIDIA's, whatever the environment says.
+        // Not over a backend other than NVIDIA's, whatever the environment says.
         let how = how().with("CUSHIM_DIRECT", "1").with("CUSHIM_BACKEND", "driver");
         assert_eq!(through(&lab.run(&program, &["launch", "5"], &how)), 5);
     }
 }
 
-/// The driver is only asked on threads whose context the runtime has just used: each one's first launch is the runtime's.
+/// Only a thread whose context the runtime has just used launches directly: its first launch is the runtime's.
 #[test]
 fn the_first_launch_of_each_thread_is_the_runtimes() {
     let lab = Lab::new();
@@ -129,7 +129,7 @@ fn rules_and_tools_see_no_difference() {
         let (wanted, got) = (launch(&how), launch(&how.clone().with("CUSHIM_DIRECT", "1")));
         assert_eq!((&got.0, &got.2), (&wanted.0, &wanted.2));
         assert_eq!(wanted.0.len(), 7);
-        // One for each kernel: the program's and the replacement.
+        // One for each kernel: the program's and its replacement.
         assert_eq!((wanted.3, got.3), (7, 2), "{major}");
     }
 }

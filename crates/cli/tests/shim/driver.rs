@@ -1,4 +1,4 @@
-//! The driver face: direct use, dlsym, cuGetProcAddress.
+//! The driver API: direct use, dlsym, cuGetProcAddress.
 
 use crate::compare::{DRIVER, same};
 use crate::lab::{How, Lab, stub};

@@ -1,8 +1,8 @@
-//! Every hooked function, argument by argument: an echo of CUDA is generated from the tables of
-//! `cushim_abi`, and a program that calls each function with a different value in every argument. What
-//! arrives and what is recorded must be those values, in full width.
+//! Every hooked function, argument by argument. A library that echoes arguments is generated from the tables
+//! of `cushim_abi`, with a program that calls each function with a different value in every argument. The
+//! arguments that arrive, and those in the trace, must be these values, in full width.
 //!
-//! That the tables themselves agree with NVIDIA's headers is checked in `headers`.
+//! `headers` checks that the tables agree with NVIDIA's headers.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use cushim_abi::{Argument, Class, DRIVER, Function, RUNTIME, runtime_node};
 use crate::lab::{How, Lab, cudart};
 use crate::trace::Recorded;
 
-/// `None` for the driver.
+/// The runtime's major; `None` for the driver.
 type Face = Option<u32>;
 
 fn functions(face: Face) -> Vec<&'static Function> {
@@ -41,7 +41,7 @@ fn c_type(arg: &Argument, at: usize) -> (&'static str, Vec<String>) {
     }
 }
 
-/// Whether CUDA or the shim may read what it points to: such arguments get a place of zeros.
+/// Whether CUDA or the shim may read through the pointer: the argument then points to zeros.
 fn is_address(arg: &Argument) -> bool {
     arg.out || arg.size == 8 && !matches!(arg.shape.word(), "size" | "u64" | "flags" | "value")
 }
@@ -198,20 +198,20 @@ fn build(lab: &Lab, face: Face) -> PathBuf {
     lab.build("program", &program, &["-O0", "-no-pie", &folder, &link])
 }
 
-/// Not recorded, by design: the launch shows everything, and a runtime asks for hundreds of names.
+/// Not recorded on purpose: the launch shows everything, and a runtime asks for hundreds of names.
 fn is_silent(function: &str) -> bool {
     function.ends_with("CallConfiguration") || function.starts_with("cuGetProcAddress")
 }
 
-/// Whether what it returns is not a status.
+/// Whether the function's result is not a status.
 fn has_no_status(function: &str) -> bool {
     function.starts_with("__cudaRegister")
         || function.starts_with("__cudaUnregister")
         || function == "__cudaInitModule"
 }
 
-/// Succeeding calls; then failing ones, whose outputs stay untouched and whose statuses are recorded,
-/// also where only launches are asked for; of those that succeed there are launches alone then.
+/// First all calls succeed, then all fail: their outputs stay unwritten, and the trace has their statuses.
+/// A trace of launches alone has the failed calls of all kinds, but of the successful ones only launches.
 fn check(face: Face) {
     let lab = Lab::new();
     let program = build(&lab, face);

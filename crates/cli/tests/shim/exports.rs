@@ -1,12 +1,12 @@
-//! What is exported, by whom. A missing version is silent at link time, and a hook in a test binary
-//! would crash it.
+//! The exports of each library. A missing symbol version is silent at link time, and a hook in a test
+//! binary would crash it.
 
 use std::path::Path;
 use std::process::Command;
 
 use crate::lab::{library, root};
 
-/// `name@version` of every defined dynamic symbol of `file`.
+/// `name@version` of each defined dynamic symbol of `file`.
 fn exports(file: &Path) -> Vec<String> {
     let done = Command::new(root().join("scripts/check-exports"))
         .arg("--list")
@@ -28,7 +28,7 @@ fn the_library_exports_the_golden_list() {
     );
 }
 
-/// Each row of the tables under each of its majors, and nothing else.
+/// Each row of the tables under each of its majors, and no other symbol.
 #[test]
 fn the_golden_list_is_that_of_the_tables() {
     let runtime = cushim_abi::RUNTIME.iter().flat_map(|f| {

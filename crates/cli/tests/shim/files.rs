@@ -1,4 +1,4 @@
-//! Where the trace cannot be written, or must not be.
+//! Traces that cannot be written, or must not be.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -31,12 +31,12 @@ fn a_disabled_shim_does_nothing() {
     }
 }
 
-/// No file, thread, descriptor or output; the same mapped files but ours.
+/// No file, thread, descriptor or output; the same mapped files except ours.
 #[test]
 fn a_program_without_cuda_does_not_notice() {
     let lab = Lab::new();
     let program = lab.build("plain", "plain.c", &["-lpthread"]);
-    // libgcc_s and libdl may come with ours: they are what the loader maps for it.
+    // libgcc_s and libdl may come with ours: the loader maps them for it.
     let own = |text: &str| {
         let line = |l: &&str| !["libgcc_s", "libdl", "libpthread"].iter().any(|n| l.contains(n));
         text.lines().filter(line).map(str::to_owned).collect::<Vec<_>>()
@@ -50,7 +50,7 @@ fn a_program_without_cuda_does_not_notice() {
     assert_eq!(count(&bare), count(&ran), "files in the folder");
 }
 
-/// One line says why nothing is recorded; the program runs as ever.
+/// One line says why nothing is recorded; the program runs as usual.
 fn refused(how: &How, expected: &str) {
     let lab = Lab::new();
     let program = lab.program("many.c", 12);
@@ -64,13 +64,13 @@ fn refused(how: &How, expected: &str) {
 
 #[test]
 fn a_folder_that_does_not_exist() {
-    // Nor can it be made.
+    // A folder that cannot be created.
     refused(&How::shim().with("CUSHIM_OUTPUT", "/proc/no/such/x.cushim"), "/proc/no/such");
 }
 
 #[test]
 fn a_folder_that_cannot_be_written() {
-    // Also for root: nobody creates files in /proc.
+    // Not even root creates files in /proc.
     refused(&How::shim().with("CUSHIM_OUTPUT", "/proc/%p.cushim"), "/proc/");
 }
 
@@ -92,7 +92,7 @@ fn links_are_not_followed_and_files_not_overwritten() {
 fn a_limit_on_file_size_is_no_signal() {
     let lab = Lab::new();
     let program = lab.program("many.c", 12);
-    // The stub's own log would reach the limit too.
+    // The stub's own log would reach the limit, too.
     let how = How::shim().with("STUB_LOG", "/dev/null").with("CUSHIM_EVENTS", "launch");
     for (limit, from_the_start) in [
         ("4096", true),

@@ -1,5 +1,5 @@
-//! `--gpu-time` by event pairs, against a driver whose kernels take a known time: every launch that may
-//! have one has it, none is put into a capture, and the program notices nothing.
+//! `--gpu-time` by event pairs, against a driver whose kernels take a known time: each launch that can have
+//! a time has one, no event enters a capture, and the program notices nothing.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -15,10 +15,10 @@ use serde_json::Value;
 use crate::lab::{How, Lab, Ran, library, stub};
 use crate::log::Line;
 
-/// A time: when it began, how long it took, what; and when its call began, with its first grid number.
+/// A GPU time: begin, duration, work; the begin of its call, and its grid's first number.
 type Timed = (u64, u64, GpuBody, u64, u32);
 
-/// What a trace has: times with their launches, grids of the launches without, notes.
+/// Reads a trace: times with their launches, grids of the launches without a time, notes.
 fn read(path: &Path) -> (Vec<Timed>, Vec<u32>, Vec<String>) {
     let mut file = TraceFile::open(path).unwrap();
     let (mut work, mut calls) = (Vec::new(), HashMap::new());
@@ -60,20 +60,20 @@ fn ran(lab: &Lab, arguments: &[&str], how: &How) -> Ran {
     ran
 }
 
-/// A line without the stream's address.
+/// A line of the log without the stream's address.
 fn without_address(line: &Line) -> String {
     let words = line.rest.split(' ').filter(|word| !word.starts_with("stream="));
     format!("{} {}", line.function, words.collect::<Vec<_>>().join(" "))
 }
 
-/// Captured: 5 and the one on the legacy stream meanwhile. Failing: 2.
+/// Grids of launches without a time: 5 captured ones, the one on the legacy stream meanwhile, 2 failed ones.
 const UNTIMED: [u32; 8] = [0, 201, 210, 211, 212, 213, 214, 220];
 
-/// Launches that are neither.
+/// The number of other launches.
 const LAUNCHES: usize = 200 + 1 + 1 + 3 + 1;
 
-/// How many launches have no time besides [`UNTIMED`]: on a busy machine a thread may lose its processor in a
-/// launch, which then has none. A program that came to its end tells how many.
+/// The number of launches without a time besides [`UNTIMED`]: on a busy machine the system may suspend a thread
+/// within a launch, which then has no time. A program that ended normally notes the number in its trace.
 fn lost(timed: usize, untimed: &[u32], notes: &[String]) -> usize {
     let mut rest = untimed.to_vec();
     for grid in UNTIMED {
@@ -98,13 +98,13 @@ fn check(path: &Path) -> Vec<String> {
         );
         assert_eq!(ns, 1000 * u64::from(grid), "the driver says how long kernels take");
         assert_eq!(gpu.device, u32::from((240..250).contains(&grid)));
-        // Clocks are compared on a machine that may be busy with other tests.
+        // The machine may be busy with other tests while clocks are compared.
         assert!(begin + 20_000_000 >= called, "{grid}: {called} {begin}");
         let end: &mut u64 = ends.entry((gpu.context, gpu.stream)).or_default();
         assert!(begin + 20_000_000 >= *end, "{grid}: kernels of a stream follow each other");
         *end = begin + ns;
     }
-    // The default stream, that of each thread, one more; on the other device two. Some have one launch only.
+    // The default stream, the per-thread one, one more; two on the other device. Some have one launch only.
     assert!((5usize.saturating_sub(lost)..=5).contains(&ends.len()), "{lost} {ends:?}");
     notes
 }
@@ -119,7 +119,7 @@ fn launches_have_their_times_and_the_program_notices_nothing() {
     let notes = check(&ran.traces[0].path);
     assert!(notes[0].contains("two events around each launch"), "{notes:?}");
     assert!(notes[1].contains("timing 206 launches by event pairs cost the host"), "{notes:?}");
-    // Besides events, a stream for each context: nothing reached the driver that does not without.
+    // Only events and one stream for each context are added to the calls that reach the driver.
     let calls = |ran: &Ran| {
         let ours = |line: &&Line| {
             line.function.starts_with("cuEvent")
@@ -132,7 +132,7 @@ fn launches_have_their_times_and_the_program_notices_nothing() {
         calls
     };
     assert_eq!(calls(&ran), calls(&alone));
-    // Once for each context; two threads may be the first there.
+    // Once for each context; two threads may come first at the same time.
     let loads = ran.log.iter().filter(|line| line.function == "cuFuncLoad").count();
     assert!((2..=3).contains(&loads), "{loads}");
 }
@@ -142,8 +142,8 @@ fn launches_have_their_times_and_the_program_notices_nothing() {
 fn no_time_counts_the_loading_of_code() {
     let lab = Lab::new();
     check(&ran(&lab, &[], &how("events").with("STUB_LAZY", "1")).traces[0].path);
-    // One that cannot be asked to do that before: at most the first launch of two threads and the one in
-    // the second context have no time.
+    // An older driver that cannot load code early: the first launch of at most two threads, and that in the
+    // second context, have no time.
     let ran = ran(&lab, &[], &how("events").with("STUB_LAZY", "old"));
     let (timed, untimed, notes) = read(&ran.traces[0].path);
     assert!(lost(timed.len(), &untimed, &notes) >= 2 && untimed.contains(&240), "{untimed:?}");
@@ -152,7 +152,7 @@ fn no_time_counts_the_loading_of_code() {
     }
 }
 
-/// Where CUPTI is not there, or refuses, and nobody asked for it alone.
+/// CUPTI is missing or refuses, and the user did not ask for CUPTI.
 #[test]
 fn in_the_place_of_cupti() {
     let lab = Lab::new();
@@ -166,7 +166,7 @@ fn in_the_place_of_cupti() {
         let notes = check(&ran(&lab, &[], &how).traces[0].path);
         assert!(notes[0].contains(says) && notes[0].contains("event pairs instead"), "{notes:?}");
     }
-    // A driver that loads no tools, or another one.
+    // A driver that loads no tools, or that has loaded another one.
     check(&ran(&lab, &[], &how("auto")).traces[0].path);
 }
 
@@ -187,7 +187,7 @@ fn a_child_has_none_and_what_is_not_over_is_counted() {
     assert!(notes[2].contains(&told) && timed.len() > LAUNCHES / 2, "{told} {notes:?}");
 }
 
-/// Times are in the file soon after they are known.
+/// Times reach the file soon after they are known.
 #[test]
 fn killed() {
     let lab = Lab::new();
@@ -215,12 +215,12 @@ fn killed() {
     check(&trace);
 }
 
-/// With the runtime in the program, and a shared one.
+/// With a static runtime, and with a shared one.
 #[test]
 fn through_the_runtime() {
     let lab = Lab::new();
     for program in [lab.program("steps.c", 12), lab.static_program("steps.c", 12)] {
-        // With STUB_CONTEXTS the runtime's kernels have functions of the driver.
+        // With STUB_CONTEXTS the runtime's kernels have driver functions.
         let how = how("events").with("STUB_DRIVER", "1").with("STUB_CONTEXTS", "1");
         let ran = lab.run(&program, &["launch", "10"], &how);
         assert_eq!(ran.end, "exit 0", "{}", ran.stderr);
@@ -235,7 +235,7 @@ fn through_the_runtime() {
         work.sort_unstable();
         links.sort_unstable();
         let notes = &file.metadata().notes;
-        // Where the driver is loaded by the first launch, that one has none.
+        // A first launch that loads the driver has no time.
         assert!(
             links.len() == 10 && work.len() >= 5,
             "{} of {}: {notes:?}",
@@ -246,7 +246,7 @@ fn through_the_runtime() {
     }
 }
 
-/// From the launcher to the summary and the report.
+/// From `cushim record` to the summary and the report.
 #[test]
 fn from_record_to_report() {
     let lab = Lab::new();
@@ -259,7 +259,7 @@ fn from_record_to_report() {
         (run.status.code(), text(run.stdout), text(run.stderr))
     };
     let app = program.to_str().unwrap();
-    // Another tool has the slot: by itself that is no reason to have no times.
+    // Another tool has CUDA_INJECTION64_PATH: event pairs give times all the same.
     let (status, _, said) =
         cushim(&["record", "--gpu-time", "-o", "g.cushim", app], "/opt/tool.so");
     assert_eq!(status, Some(0), "{said}");

@@ -1,5 +1,5 @@
-//! `--gpu-time`, against a CUPTI that delivers what the test-only driver did: every record is found at
-//! its call, with its times; where there is no CUPTI, or it refuses, the trace says so.
+//! `--gpu-time` with a CUPTI that reports the test-only driver's work: each record is found at its call, with
+//! its times; if CUPTI is missing or refuses, the trace says so.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -14,13 +14,13 @@ use serde_json::Value;
 
 use crate::lab::{How, Lab, Ran, library, stub};
 
-/// A piece of work: when, how long, what, and the name of its kernel.
+/// GPU work: begin, duration, what it is, and the name of its kernel.
 type Work = (u64, u64, GpuBody, String);
 
-/// Calls by link: when they began, their function, their first grid number.
+/// Calls by link: begin, function, the grid's first number.
 type Calls = HashMap<u64, (u64, String, u32)>;
 
-/// What a trace has: work, calls and notes.
+/// Reads a trace: work, calls and notes.
 fn read(path: &Path) -> (Vec<Work>, Calls, Vec<String>) {
     let mut file = TraceFile::open(path).unwrap();
     let (mut work, mut calls) = (Vec::new(), HashMap::new());
@@ -76,7 +76,7 @@ fn every_record_finds_its_call() {
         assert_eq!(work.len(), 80 + 8 + 6);
         for (begin, ns, gpu, kernel) in &work {
             let (called, api, grid) = &calls[&gpu.link];
-            // The older clock is that since 1970, which is compared at another moment.
+            // The old CUPTI's clock counts from 1970 and is compared at another moment.
             let early = if old { 5_000_000 } else { 5_000 };
             assert!(called.saturating_sub(early) <= *begin, "{api}: {called} {begin}");
             match gpu.what {
@@ -100,7 +100,7 @@ fn every_record_finds_its_call() {
     }
 }
 
-/// What is not recorded has no link, and no GPU work.
+/// A call that is not recorded has no link and no GPU work.
 #[test]
 fn only_work_of_what_is_recorded() {
     let lab = Lab::new();
@@ -112,7 +112,7 @@ fn only_work_of_what_is_recorded() {
     assert_eq!((work.len(), calls.len()), (5, 5));
 }
 
-/// A program that initialises CUDA by its first launch has the time of that one too.
+/// A launch that initialises CUDA has a time, too.
 #[test]
 fn the_launch_that_initialises() {
     let lab = Lab::new();
@@ -144,7 +144,7 @@ fn without_cupti_the_trace_says_so() {
     assert!(notes[0].contains("no room for 7 records"), "{notes:?}");
 }
 
-/// Numbers so far apart that every fifth call takes the place of the first in the table: what came too late is told.
+/// The links are so far apart that each fifth call replaces the first in the table: late records are counted.
 #[test]
 fn records_that_come_too_late_are_counted() {
     let lab = Lab::new();
@@ -160,7 +160,7 @@ fn records_that_come_too_late_are_counted() {
     }
 }
 
-/// A record of a node that did not run has times of before: it is no work of that launch, and the trace says so.
+/// The record of a node that did not run has old times: it does not count as work, and the trace says so.
 #[test]
 fn records_of_nodes_that_did_not_run_are_counted() {
     let lab = Lab::new();
@@ -173,7 +173,7 @@ fn records_of_nodes_that_did_not_run_are_counted() {
     }
 }
 
-/// Off by default: nothing is loaded, no event is longer.
+/// Off by default: the trace has no GPU work, and no call has a link.
 #[test]
 fn off_by_default() {
     let lab = Lab::new();
@@ -181,7 +181,7 @@ fn off_by_default() {
     assert!(work.is_empty() && calls.is_empty());
 }
 
-/// What CUPTI handed over before a kill is in the file.
+/// Records that CUPTI delivered before a kill are in the file.
 #[test]
 fn killed() {
     let lab = Lab::new();
@@ -191,7 +191,7 @@ fn killed() {
     assert!(work.len() > 50 && work.iter().all(|(_, _, gpu, _)| calls.contains_key(&gpu.link)));
 }
 
-/// What is complete comes also where no buffer is full.
+/// Complete records reach the file before a buffer is full.
 #[test]
 fn killed_later() {
     let lab = Lab::new();
@@ -218,7 +218,7 @@ fn killed_later() {
     assert_eq!(read(&trace).0.len(), 94);
 }
 
-/// From the launcher to the report and the exports.
+/// From `cushim record` to the report and the exports.
 #[test]
 fn from_record_to_export() {
     let lab = Lab::new();
@@ -238,7 +238,7 @@ fn from_record_to_export() {
     let alpha = kernels.iter().find(|k| k["mangled"] == "_Z5alphaPfif").unwrap();
     let beta = kernels.iter().find(|k| k["mangled"] == "_Z4betav").unwrap();
     assert_eq!((&alpha["calls"], &alpha["gpu"]["count"]), (&80.into(), &80.into()));
-    // 1 to 40 and 101 to 140 microseconds.
+    // The times are 1 to 40 and 101 to 140 microseconds.
     assert_eq!(alpha["gpu"]["gpu_ns"]["total"], (820 + 4820) * 1000);
     assert_eq!(alpha["gpu"]["gpu_ns"]["max"], 140_000);
     assert_eq!((&beta["calls"], &beta["gpu"]["count"]), (&0.into(), &6.into()));
@@ -262,7 +262,7 @@ fn from_record_to_export() {
         .collect();
     for kernel in of("kernel") {
         let call = calls[&kernel["args"]["correlation"].as_u64().unwrap()];
-        // The line from the counter to the clock is not that good over a few milliseconds.
+        // The fit from counter to clock has this error over a few milliseconds.
         assert!(call["ts"].as_f64().unwrap() <= kernel["ts"].as_f64().unwrap() + 5.0);
         assert_eq!(kernel["tid"], kernel["args"]["stream"]);
     }

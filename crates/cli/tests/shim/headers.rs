@@ -1,6 +1,5 @@
-//! The tables of `cushim_abi` against NVIDIA's own headers and libraries, where `scripts/cuda-toolkits`
-//! has put them: number and sizes of the arguments, structures that are read, and which function each
-//! library exports.
+//! Compares the tables of `cushim_abi` with NVIDIA's own headers and libraries, if `scripts/cuda-toolkits` has
+//! installed them: number and sizes of the arguments, structures that are read, and the exports of each library.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -15,7 +14,7 @@ use crate::lab::{Lab, cudart, root};
 /// The toolkits that stand for the majors.
 pub const TOOLKITS: [(u32, &str); 3] = [(11, "cuda-11.8"), (12, "cuda-12.4"), (13, "cuda-13.5")];
 
-/// The names that a release of a library exports, as the crate's lists have them.
+/// The names that a release of a library exports, from the crate's lists.
 fn listed(kind: &str, release: &str) -> BTreeSet<&'static str> {
     let mut names = BTreeSet::new();
     let mut within = false;
@@ -31,8 +30,8 @@ fn listed(kind: &str, release: &str) -> BTreeSet<&'static str> {
     names
 }
 
-/// Declared in headers of a package of their own (cuda_profiler_api.h, cudaProfiler.h), which the
-/// toolkits here are without; they take no arguments.
+/// Functions whose headers are in a package of their own (cuda_profiler_api.h, cudaProfiler.h), which is not
+/// installed here; they take no arguments.
 const ELSEWHERE: &[&str] = &[
     "cudaProfilerInitialize",
     "cudaProfilerStart",
@@ -49,7 +48,7 @@ const RUNTIME_HEADERS: &[&str] =
 /// The driver's headers.
 const DRIVER_HEADERS: &[&str] = &["cuda.h", "cudaGL.h", "cudaEGL.h", "cudaVDPAU.h"];
 
-/// What the interoperation headers need to know of OpenGL, EGL and VDPAU: the sizes of their handles.
+/// Declarations of OpenGL, EGL and VDPAU that the interoperation headers need: the sizes of handles.
 const GRAPHICS: &[(&str, &str)] = &[
     ("GL/gl.h", "typedef unsigned GLuint; typedef unsigned GLenum;"),
     (
@@ -75,13 +74,13 @@ fn graphics(lab: &Lab) -> PathBuf {
     lab.path("graphics")
 }
 
-/// Without cuda_runtime.h, which the interoperation headers pull in: its C++ overloads hide the functions.
+/// Without cuda_runtime.h, which the interoperation headers include: its C++ overloads hide the functions.
 fn includes(headers: &[&str]) -> String {
     let all = ["vdpau/vdpau.h"].iter().chain(headers).map(|h| format!("#include <{h}>\n"));
     std::iter::once("#define __CUDA_RUNTIME_H__\n".to_owned()).chain(all).collect()
 }
 
-/// The folder of an installed toolkit; says so where there is none.
+/// The folder of an installed toolkit; if it is missing, says what is left out.
 pub fn toolkit(name: &str) -> Option<PathBuf> {
     let folder = root().join("target/toolkits").join(name);
     if folder.is_dir() {
@@ -93,7 +92,7 @@ pub fn toolkit(name: &str) -> Option<PathBuf> {
     None
 }
 
-/// Identifiers followed by `(` in preprocessed headers: what they declare, and a little more.
+/// Identifiers followed by `(` in preprocessed headers: all declared functions, and some other names.
 fn declared(headers: &[&str], include: &Path) -> BTreeSet<String> {
     let lab = Lab::new();
     let source = lab.path("all.cpp");
@@ -222,14 +221,14 @@ fn runtime_signatures() {
         let include = toolkit.join("include");
         let declared = declared(RUNTIME_HEADERS, &include);
         let listed = listed("runtime", name.trim_start_matches("cuda-"));
-        // What came later in the same major (12.9) stands in the same rows.
+        // Functions that came later in the same major (12.9) have the same rows.
         let ours: Vec<&Signature> = all_runtime()
             .filter(|f| f.majors.contains(&major) && listed.contains(f.name))
             .collect();
         let (public, rest): (Vec<&Signature>, Vec<&Signature>) =
             ours.into_iter().partition(|f| declared.contains(f.name));
         assert!(public.len() > 370, "{} functions of {name} found", public.len());
-        // What compilers call is declared by compilers.
+        // Compilers declare the functions that they call themselves.
         let lacking = |f: &&&Signature| {
             f.args.is_some() && !f.name.starts_with("__cuda") && !ELSEWHERE.contains(&f.name)
         };
@@ -239,7 +238,7 @@ fn runtime_signatures() {
     }
 }
 
-/// A driver function has one signature in all releases that declare it.
+/// A driver function has the same signature in all releases that declare it.
 #[test]
 fn driver_signatures() {
     let mut seen = BTreeSet::new();
@@ -272,7 +271,7 @@ fn exported(library: &Path) -> BTreeSet<String> {
     text.lines().filter_map(name).collect()
 }
 
-/// The lists, against which `cushim_abi` tests its tables, are what the libraries export.
+/// The lists with which `cushim_abi` tests its tables match the libraries' exports.
 #[test]
 fn libraries_export_what_the_lists_say() {
     for (major, name) in TOOLKITS {

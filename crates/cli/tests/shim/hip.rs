@@ -1,5 +1,5 @@
-//! AMD's HIP: programs that call libamdhip64 in every form that is hooked, run against a libamdhip64 of the tests' own
-//! (`c-tests/hip/stub.c`), bare and with the shim. What reaches it must be the same, and the trace must hold each call.
+//! AMD's HIP: programs that call libamdhip64 in every hooked form, with a test-only libamdhip64
+//! (`c-tests/hip/stub.c`), without and with the shim. The stub must see the same, and the trace must hold each call.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -142,7 +142,7 @@ fn every_form_of_every_call() {
     assert_eq!(lines(&ran), expected);
 }
 
-/// A program that makes many launches has as many in its trace, and nothing else but its registration.
+/// The trace of a program with many launches has each of them, and its registration.
 #[test]
 fn many_launches() {
     let lab = Lab::new();
@@ -156,8 +156,8 @@ fn many_launches() {
     assert_eq!((ran.end.as_str(), ran.traces.len()), ("exit 0", 0));
 }
 
-/// Argument values of kernels in a bundle, by the metadata of its code objects: registered, and as a module whose image the
-/// program frees.
+/// Kernel arguments in a bundle, by the metadata of its code objects: once registered, and once loaded as a module whose
+/// image the program then frees.
 #[test]
 fn arguments_by_the_bundle() {
     let lab = Lab::new();

@@ -1,12 +1,12 @@
-//! What the library asks of others: nothing that a sanitizer, an allocator or another preloaded library puts itself in
-//! the place of before it is ready.
+//! The library's imports: no function that a sanitizer, an allocator or another preloaded library replaces
+//! before it is ready.
 
 use std::collections::BTreeSet;
 use std::process::Command;
 
 use crate::lab::library;
 
-/// What may stay, and why.
+/// The imports that are allowed, and why.
 const MAY: [(&str, &[&str]); 6] = [
     (
         "exceptions pass through, and a panic is caught",

@@ -1,6 +1,6 @@
-//! Runtimes that are linked into programs and libraries, led to the preloaded libraries by
-//! libcushim_audit.so. The stub's shared runtime stands for virtual CUDA: whatever reaches it came through
-//! a jump, and whatever reaches the copy inside (`static12` in the log) did not.
+//! Static runtimes in programs and libraries, which libcushim_audit.so redirects to the preloaded libraries. The
+//! stub's shared runtime stands for virtual CUDA: calls in its log came through a jump, and calls in the log of the
+//! static copy (`static12`) did not.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use crate::compare::exact;
 use crate::headers::toolkit;
 use crate::lab::{How, Lab, Ran, audit, cudart, library, stub};
 
-/// As the launcher sets it for a backend: the hooks, the stand-ins, the audit library.
+/// Sets what the launcher sets for a backend: the hooks, the thin libraries' stubs, the audit library.
 fn redirected(majors: &[u32]) -> How {
     let mut preload = library().into_os_string();
     for major in majors {
@@ -23,7 +23,7 @@ fn redirected(majors: &[u32]) -> How {
         .with("CUSHIM_BACKEND", "cpu")
 }
 
-/// Everything went to the stand-ins, and the hooks saw it.
+/// Checks that all calls went to the shared runtimes, and that the hooks saw them.
 fn all_led(ran: &Ran, majors: &[u32], launches: usize) {
     assert_eq!((ran.end.as_str(), ran.stderr.as_str()), ("exit 0", ""));
     let faces: Vec<String> = majors.iter().map(|m| format!("cudart{m}")).collect();
@@ -35,7 +35,7 @@ fn all_led(ran: &Ran, majors: &[u32], launches: usize) {
     assert_eq!(ran.traces[0].launches().len(), launches);
 }
 
-/// Nothing was led anywhere; the program got NVIDIA's answer for "no driver", and the reason was said.
+/// Checks that nothing was redirected, that the program got NVIDIA's error for "no driver", and that one line says why.
 fn refused(ran: &Ran, file: &Path, why: &str) {
     assert_eq!(ran.end, "exit 0", "{}", ran.stderr);
     let said: Vec<&str> = ran.stderr.lines().collect();
@@ -44,7 +44,7 @@ fn refused(ran: &Ran, file: &Path, why: &str) {
         assert!(said[0].contains(part), "{part:?} in {said:?}");
     }
     assert!(ran.log.iter().all(|l| !l.library.starts_with("cudart")), "{:?}", ran.log);
-    // `steps` prints the status of no launch, but the driver under the static copy logs what reaches it.
+    // `steps` does not print the status of a launch, but the driver below the static copy logs each call.
     assert!(ran.log.iter().all(|l| l.library != "cuda"), "{:?}", ran.log);
 }
 
@@ -65,7 +65,7 @@ fn a_program() {
     }
 }
 
-/// Without the hooks the stand-in is reached directly.
+/// Without the hooks, calls reach the shared runtime directly.
 #[test]
 fn a_program_without_the_hooks() {
     let lab = Lab::new();
@@ -78,7 +78,7 @@ fn a_program_without_the_hooks() {
     assert!(ran.log.iter().all(|l| l.library == "cudart12"));
 }
 
-/// Started as an argument of the loader, /proc/self/exe is the loader.
+/// If the loader runs as the program, /proc/self/exe is the loader.
 #[test]
 fn a_program_under_an_explicit_loader() {
     let lab = Lab::new();
@@ -106,7 +106,7 @@ fn a_library_that_the_program_needs() {
     }
 }
 
-/// As Python extensions are: each with a private runtime of its own major, beside one in the program.
+/// Like Python extensions: each has a private runtime of its own major, beside the program's runtime.
 #[test]
 fn libraries_opened_later_and_mixed_majors() {
     let lab = Lab::new();
@@ -122,15 +122,15 @@ fn libraries_opened_later_and_mixed_majors() {
     let ran = lab.run(&bare, &all, &redirected(&[11, 12, 13]));
     all_led(&ran, &[11, 12, 13], 12);
     assert_eq!(ran.stdout, "11000 0\n12000 0\n13000 0\n".repeat(2));
-    // Opened and closed again and again: others come to the same place.
+    // Libraries that are opened and closed again and again: others land at the same address.
     let looped = [&["loop", "20"][..], &plugins].concat();
     let ran = lab.run(&bare, &looped, &redirected(&[11, 12, 13]));
     all_led(&ran, &[11, 12, 13], 180);
-    // A program with a static runtime, libraries with others.
+    // A program with a static runtime, and libraries with other static runtimes.
     let own = lab.with_static_runtime("own", "plugins.c", 13, &["-ldl", "-lpthread"]);
     let ran = lab.run(&own, &[&["own"][..], &plugins].concat(), &redirected(&[11, 12, 13]));
     all_led(&ran, &[11, 12, 13], 18);
-    // A program with a shared one: its references are bound by name, the library's are led.
+    // A program with a shared runtime: the loader binds its references by name; the library's runtime is redirected.
     let shared = lab.program("plugins.c", 12);
     let ran = lab.run(&shared, &["own", plugins[0]], &redirected(&[11, 12, 13]));
     all_led(&ran, &[11, 12], 6);
@@ -154,7 +154,7 @@ fn stripped_without_symbols_anywhere() {
     assert!(ran.stderr.contains("--symbols FILE"), "{}", ran.stderr);
     let launched: Vec<_> = ran.log.iter().filter(|l| l.is_launch()).collect();
     assert_eq!(launched.len(), 2, "the program went on");
-    // Switched off it is as it was.
+    // With redirection off, everything runs as without us.
     for off in [("CUSHIM_BACKEND", "native"), ("CUSHIM_DISABLE", "1")] {
         let ran = lab.run(&program, &["launch", "2"], &how.clone().with(off.0, off.1));
         assert_eq!(ran.stderr, "");
@@ -164,7 +164,7 @@ fn stripped_without_symbols_anywhere() {
     assert_eq!(quiet.stderr, "");
 }
 
-/// Over NVIDIA's driver it works as it is: a library silently, as cuBLAS is one; the program is told of.
+/// Over NVIDIA's driver a stripped runtime works unchanged: silently in a library, as in cuBLAS; with a message in the program.
 #[test]
 fn stripped_over_nvidias_driver() {
     let lab = Lab::new();
@@ -206,7 +206,7 @@ fn stripped_with_a_file_of_symbols() {
             let how = redirected(&[11, 12, 13]).with("CUSHIM_SYMBOLS", list);
             all_led(&lab.run(&program, &["launch", "3"], &how), &[13], 3);
         }
-        // By convention: the name and CRC in .gnu_debuglink, in .debug beside it.
+        // The debuglink convention: the name and CRC in .gnu_debuglink, the file in .debug beside the program.
         let linked = lab.path(&format!("linked{n}"));
         let link = format!("--add-gnu-debuglink={}", debug.display());
         tool("objcopy", &[&link, program.to_str().unwrap(), linked.to_str().unwrap()]);
@@ -217,7 +217,7 @@ fn stripped_with_a_file_of_symbols() {
     }
 }
 
-/// Elsewhere it is said of the first library that asks for the driver, not of each that is loaded.
+/// Elsewhere the message names the first library that asks for the driver, not each library that is loaded.
 #[test]
 fn stripped_libraries_are_told_of_when_they_ask() {
     let lab = Lab::new();
@@ -247,7 +247,7 @@ fn stripped_libraries_are_told_of_when_they_ask() {
     assert_eq!(lab.run(&opens, &arguments, &how.with("CUSHIM_LOG", "off")).stderr, "");
 }
 
-/// Symbols of another program would lead into the middle of something.
+/// The symbols of another program would place jumps at wrong addresses.
 #[test]
 fn foreign_symbols_are_not_believed() {
     let lab = Lab::new();
@@ -278,7 +278,7 @@ fn no_stand_in_for_the_major() {
     refused(&lab.run(&program, &["launch", "2"], &how), &program, "libcudart.so.12");
 }
 
-/// A function that is too short for a jump, and a runtime of no major that is known.
+/// A runtime whose functions are too short for a jump, and a runtime of an unknown major.
 #[test]
 fn runtimes_that_do_not_look_right() {
     let lab = Lab::new();
@@ -296,7 +296,7 @@ fn runtimes_that_do_not_look_right() {
     refused(&lab.run(&program, &["launch", "1"], &how), &program, "match no known CUDA runtime");
 }
 
-/// What has nothing to be redirected behaves the same, byte for byte.
+/// Programs without a static runtime behave the same, byte for byte.
 #[test]
 fn others_do_not_notice() {
     let lab = Lab::new();
@@ -306,7 +306,7 @@ fn others_do_not_notice() {
     for (program, is_cuda) in [(&shared, true), (&plain, false)] {
         let with = lab.run(program, &[], &how);
         let without = lab.run(program, &[], &how.clone().with("LD_AUDIT", ""));
-        // `plain` lists what is mapped: the audit library brings a C library of its own.
+        // `plain` lists the mapped files: the audit library brings a C library of its own.
         let same = |ran: &Ran| {
             let lines = ran.stdout.lines().filter(|l| !l.starts_with("maps"));
             lines.map(str::to_owned).collect::<Vec<_>>()
@@ -318,7 +318,7 @@ fn others_do_not_notice() {
     }
 }
 
-/// NVIDIA's own static runtimes, where `scripts/cuda-toolkits` has put them: they end at the stand-in.
+/// NVIDIA's own static runtimes, if `scripts/cuda-toolkits` has installed them: their calls reach the stub.
 #[test]
 fn nvidias_static_runtimes() {
     for (name, major) in [("cuda-12.4", 12), ("cuda-13.5", 13)] {

@@ -1,6 +1,6 @@
-//! Building the stub and the programs, running them with a time limit.
+//! Builds the stub and the programs, and runs them with a time limit.
 //!
-//! Must not know: what a program does.
+//! Must not know: what any program does.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -21,7 +21,7 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-/// Says that something was left out and why; `scripts/test` repeats it at its end.
+/// Reports that a test left something out, and why; `scripts/test` repeats it at its end.
 pub fn left_out(what: &str) {
     eprintln!("left out: {what}");
     if let Some(file) = std::env::var_os("TEST_SKIPS") {
@@ -47,7 +47,7 @@ pub fn library() -> PathBuf {
     FOUND.get_or_init(|| library_of("libcushim.so")).clone()
 }
 
-/// The library, if nothing that it is made of is newer: cargo says what that is, beside it.
+/// The path of the library; fails if a source that cargo's .d file beside it names is newer.
 fn library_of(name: &str) -> PathBuf {
     let library = Path::new(env!("CARGO_BIN_EXE_cushim")).with_file_name(name);
     let hint = if library.parent().is_some_and(|p| p.ends_with("release")) {
@@ -72,14 +72,14 @@ fn library_of(name: &str) -> PathBuf {
     library
 }
 
-/// The files behind the colon of a makefile's rule; blanks in names stand behind a backslash.
+/// The files after the colon of a makefile's rule; a backslash escapes blanks in names.
 fn sources(rule: &str) -> Vec<PathBuf> {
     let (_, files) = rule.split_once(": ").expect("a rule");
     let files = files.replace("\\ ", "\0");
     files.split_whitespace().map(|file| PathBuf::from(file.replace('\0', " "))).collect()
 }
 
-/// What the library is made of is known: each crate that the boundary imports, and no test.
+/// Cargo's .d file names the library's sources: each crate that the exports import, and no test.
 #[test]
 fn sources_of_the_library_are_known() {
     let list = library().with_extension("d");
@@ -108,7 +108,7 @@ fn compiler(name: &Path) -> Command {
     command
 }
 
-/// Runs a compiler; its complaints are the test's failure.
+/// Runs a compiler; the test fails with its messages.
 fn compile(arguments: &[OsString], into: &Path) {
     let cpp = arguments.iter().any(|a| a.to_string_lossy().ends_with(".cpp"));
     let mut command = compiler(Path::new(if cpp { "g++" } else { "gcc" }));
@@ -117,7 +117,7 @@ fn compile(arguments: &[OsString], into: &Path) {
     assert!(done.status.success(), "{command:?}\n{said}");
 }
 
-/// The folder with the test-only runtimes and driver, built once per run of this binary.
+/// The folder with the test-only runtimes and driver, built once per run of this test binary.
 pub fn stub() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(|| {
@@ -132,7 +132,7 @@ pub fn stub() -> &'static Path {
             arguments.push(format!("-Wl,-soname,{name},-Bsymbolic").into());
             arguments.push(format!("-Wl,--version-script,{}", sources.join(map).display()).into());
             arguments.push("-ldl".into());
-            // Another run of this test may be using the library: replace it in one step.
+            // Another run of this test may be using the library: rename replaces it atomically.
             let fresh = folder.join(format!("{name}.{}", std::process::id()));
             compile(&arguments, &fresh);
             fs::rename(fresh, folder.join(name)).unwrap();
@@ -151,12 +151,12 @@ pub fn stub() -> &'static Path {
     })
 }
 
-/// A test's folder and what is built in it.
+/// A test's folder and the files built in it.
 pub struct Lab {
     folder: tempfile::TempDir,
 }
 
-/// How a program is run.
+/// The environment in which a program runs.
 #[derive(Clone, Default)]
 pub struct How {
     /// Variables besides the usual ones; later ones win.
@@ -170,7 +170,7 @@ impl How {
     pub fn bare() -> Self {
         How::default()
     }
-    /// With it, recording every class of events.
+    /// With the shim, which records every class of events.
     pub fn shim() -> Self {
         How { shim: true, ..How::default() }
     }
@@ -181,29 +181,29 @@ impl How {
     }
 }
 
-/// What came of a run.
+/// The result of a run.
 pub struct Ran {
-    /// What it printed.
+    /// Its standard output.
     pub stdout: String,
-    /// What it complained about.
+    /// Its standard error.
     pub stderr: String,
     /// `exit 3` or `signal 9`.
     pub end: String,
-    /// What reached the stub.
+    /// The calls that reached the stub.
     pub log: Vec<Line>,
-    /// What was recorded, one per trace file, in the order of their names.
+    /// The recorded traces, one per file, sorted by file name.
     pub traces: Vec<Trace>,
-    /// The folder it ran in, with the traces in `trace`.
+    /// The folder in which it ran, with the traces in `trace`.
     pub folder: PathBuf,
 }
 
 impl Lab {
-    /// An empty one.
+    /// A lab with an empty folder.
     pub fn new() -> Self {
         Lab { folder: tempfile::tempdir().unwrap() }
     }
 
-    /// A place in the test's folder.
+    /// A path in the test's folder.
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
@@ -219,7 +219,7 @@ impl Lab {
         into
     }
 
-    /// As [`Lab::build`] by another compiler; `None` where that cannot, as it lacks what the arguments ask for.
+    /// As [`Lab::build`] with another compiler; `None` if that compiler does not support the arguments.
     pub fn build_by(
         &self,
         by: &Path,
@@ -253,7 +253,7 @@ impl Lab {
         self.with_static_runtime(&name, source, major, &["-lpthread", "-ldl"])
     }
 
-    /// Builds something with the stub runtime of `major` inside; functions are aligned as in NVIDIA's.
+    /// Builds a program with the stub runtime of `major` inside; functions are aligned as in NVIDIA's runtime.
     pub fn with_static_runtime(
         &self,
         name: &str,

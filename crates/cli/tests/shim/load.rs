@@ -1,7 +1,7 @@
-//! Programs whose main is device code, by `cushim load` on the CPU: `c-tests/load`, compiled by clang 19 for nvptx64, with
-//! a runtime of its own as the other side of the protocol. For amdgcn it is compiled only: `scripts/amd-check` runs that.
+//! Programs whose main function is device code, by `cushim load` on the CPU: `c-tests/load`, compiled by clang 19 for
+//! nvptx64, with a runtime of its own as the protocol's other side. For amdgcn they are only compiled: `scripts/amd-check` runs them.
 //!
-//! Needs clang of `scripts/cuda-toolkits clang`; what it leaves out otherwise is said.
+//! Needs clang of `scripts/cuda-toolkits clang`; without it, the test reports what it left out.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -37,7 +37,7 @@ fn compile(clang: &Path, lab: &Lab, name: &str, into: &str, options: &[&str]) ->
     to
 }
 
-/// What a program wrote, and its exit status.
+/// A program's output and exit status.
 #[derive(Debug, PartialEq, Eq)]
 struct Ran {
     out: String,
@@ -86,7 +86,7 @@ fn programs_do_what_they_would_on_the_host() {
     assert_eq!(load(&["--threads", "64"], &heap, &[], ""), ended("heap: right\n", 0));
 }
 
-/// The same source as a program of the host says how C formats.
+/// The same source, compiled for the host, shows the C library's output.
 #[test]
 fn formats_look_as_cs() {
     let Some(clang) = toolkit("clang-19") else { return };
@@ -126,7 +126,7 @@ fn constructors_run_in_order_in_every_layout() {
         "8: destructor 101",
         "",
     ];
-    // Start code with _begin and _end; _start alone; _start and the compiler's kernels; the client behind a pointer.
+    // Start code with _begin and _end; with _start alone; with _start and the compiler's kernels; the client behind a pointer.
     let layouts: [&[&str]; 5] = [
         &["-O2"],
         &["-O2", "-DLAYOUT=1", "-mllvm", "-nvptx-emit-init-fini-kernel=false"],
@@ -178,12 +178,12 @@ fn programs_end_as_they_end() {
     let lab = Lab::new();
     let image = compile(&clang, &lab, "status", "status", &["-O2"]);
     assert_eq!(load(&[], &image, &["return", "7"], ""), ended("return\n", 7));
-    // One thread of many, while the others wait for ever.
+    // One of many threads exits, while the others wait for ever.
     let threads = ["--threads", "96", "--blocks", "2"];
     let exit = load(&threads, &image, &["exit", "300"], "");
     assert_eq!((exit.err.as_str(), exit.status), ("", Some(300 & 255)), "{exit:?}");
     assert_eq!(load(&[], &image, &["abort"], ""), ended("abort\n", 134));
-    // A kernel that dies, also in the middle of a conversation, ends the program with CUDA's error.
+    // A kernel that fails ends the program with CUDA's error, even in the middle of a request.
     for (how, why) in
         [("trap", "LAUNCH_FAILED"), ("leave", "LAUNCH_FAILED"), ("null", "ILLEGAL_ADDRESS")]
     {
@@ -249,7 +249,7 @@ fn libraries_serve_opcodes_and_functions() {
     let image = compile(&clang, &lab, "calls", "calls", &["-O2"]);
     let options = ["--rpc", library.to_str().unwrap(), "--threads", "70"];
     assert_eq!(load(&options, &image, &[], ""), ended("calls: right\n", 0));
-    // Without it nobody knows them; a library for another image does not want to.
+    // Without the library the host does not know the requests; a library for another image refuses.
     assert_eq!(load(&[], &image, &[], "").status, Some(134));
     let hello = compile(&clang, &lab, "hello", "hello", &["-O2"]);
     let ran = load(&options[..2], &hello, &[], "");

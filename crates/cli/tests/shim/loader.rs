@@ -1,12 +1,12 @@
-//! Libraries that come and go, several runtimes in one process, what dlsym means to the caller.
+//! Libraries that are loaded and unloaded, several runtimes in one process, and dlsym's dependence on the caller.
 
 use std::fs;
 
 use crate::compare::{RUNTIMES, behaves, same};
 use crate::lab::{How, Lab, cudart, stub};
 
-/// One library opened and closed a hundred times: with the runtime that it brings, and with one that
-/// stays.
+/// Opens and closes one library a hundred times: with a runtime that comes and goes with it, and with one
+/// that stays.
 #[test]
 fn dlopen_and_dlclose_in_a_loop() {
     let lab = Lab::new();
@@ -16,13 +16,13 @@ fn dlopen_and_dlclose_in_a_loop() {
     let without = lab.build("without", "plugins.c", &["-DNO_STUBS", "-ldl"]);
     let with = lab.program("plugins.c", 12);
     for program in [&without, &with] {
-        // Two libraries in turn land at the same address: their stubs must not be mistaken.
+        // Two libraries land at the same address in turn: their host stubs must not be confused.
         let ran = same(&lab, program, &["loop", "60", one, two], RUNTIMES, &How::default());
         assert_eq!(ran.traces[0].launches().len(), 360);
     }
 }
 
-/// The runtime itself is unloaded and another major is loaded at its place.
+/// The runtime itself is unloaded, and another major is loaded at its address.
 #[test]
 fn runtimes_unloaded_and_reloaded() {
     let lab = Lab::new();
@@ -34,7 +34,7 @@ fn runtimes_unloaded_and_reloaded() {
     assert_eq!(ran.traces[0].launches().len(), 270);
 }
 
-/// Each caller reaches the runtime of its own major, all of them at once in one process.
+/// Each caller reaches the runtime of its own major; all three are in one process.
 #[test]
 fn three_runtimes_in_one_process() {
     let lab = Lab::new();
@@ -60,7 +60,7 @@ fn runtimes_with_rtld_local() {
     }
 }
 
-/// A library that is opened past all preloaded ones is said so in the trace.
+/// The trace notes a library that is opened with RTLD_DEEPBIND, past all preloaded libraries.
 #[test]
 fn deepbind_is_noted() {
     let lab = Lab::new();
@@ -106,7 +106,7 @@ fn dlopen_keeps_the_callers_runpath() {
     assert!(ran.stdout.contains("inner 0"), "{}", ran.stdout);
 }
 
-/// Without CUDA every question about it gets the answer it gets without us.
+/// Without CUDA every look-up of a CUDA function has the same result as without us.
 #[test]
 fn no_cuda_stays_no_cuda() {
     let lab = Lab::new();
@@ -126,7 +126,7 @@ fn where_cuda_is_lookups_find_it() {
     }
 }
 
-/// A weak reference is bound by the loader: nothing of ours may satisfy it where there is no CUDA.
+/// The loader binds weak references: no symbol of ours may satisfy one where there is no CUDA.
 #[test]
 fn weak_references_stay_unbound() {
     let lab = Lab::new();

@@ -1,4 +1,4 @@
-//! What reached the stub: the lines of its log.
+//! The stub's log: the calls that reached it.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,13 +10,13 @@ pub struct Line {
     pub library: String,
     /// The function.
     pub function: String,
-    /// The rest, as it stands there.
+    /// The rest of the line, unchanged.
     pub rest: String,
-    /// Who called.
+    /// The process that called.
     pub pid: u32,
 }
 
-/// The log's lines; none where nothing was written.
+/// The log's lines; none if there is no log.
 pub fn read(path: &Path) -> Vec<Line> {
     let text = std::fs::read_to_string(path).unwrap_or_default();
     let line = |line: &str| {
@@ -40,7 +40,7 @@ impl Line {
         self.value("grid").is_some() && self.value("kernel").is_some()
     }
 
-    /// A launch as text, in the same words as [`crate::trace::Launch`].
+    /// A launch as text, in the format of [`crate::trace::Launch`].
     pub fn launch(&self) -> String {
         let value = |key| self.value(key).unwrap_or("?");
         let stream = if self.function.contains("Graph") { "graph" } else { value("stream") };
@@ -57,7 +57,7 @@ impl Line {
     }
 }
 
-/// Lines that say the same in two runs, in an order that does not depend on threads.
+/// Lines that are the same in two runs, in an order that does not depend on threads.
 pub fn without_pids(log: &[Line]) -> Vec<String> {
     let mut lines: Vec<String> =
         log.iter().map(|l| format!("{} {} {}", l.library, l.function, l.rest)).collect();

@@ -1,17 +1,17 @@
-//! What stays in the program's memory, and in the trace, of code that was loaded and unloaded.
+//! The memory and the trace records that remain of code that was loaded and unloaded.
 
 use std::collections::BTreeSet;
 
 use crate::lab::{How, Lab, Ran, stub};
 
 const ROUNDS: usize = 20_000;
-/// Opening a library takes the loader longer.
+/// Fewer rounds where each opens a library, which takes the loader longer.
 const OPENED: usize = 5_000;
-/// What the memory of allocators and tables may differ by, KiB; 780 bytes a round were 1,900 and more.
+/// Allowed difference of allocators and tables, KiB; a leak of 780 bytes a round gave 1,900 and more.
 const SLACK: i64 = 400;
 
-/// Runs `loads WHAT ROUNDS FILE` without and with the library: the memory that only the second takes must not grow
-/// with the rounds. Answers what was recorded.
+/// Runs `loads WHAT ROUNDS FILE` without and with the library: the library's own memory must not grow with the
+/// rounds. Returns the run with the library.
 fn flat(what: &str, file: &str, more: How) -> Ran {
     let lab = Lab::new();
     let folder = format!("-L{}", stub().display());
@@ -35,13 +35,13 @@ fn flat(what: &str, file: &str, more: How) -> Ran {
     let trace = &ran.traces[0];
     assert!(trace.is_whole(), "{what}: {:?}", trace.lost);
     assert_eq!(trace.launches().len(), count, "{what}");
-    // Each record once or twice: a place in a library is only known to be the same at its second return.
+    // Each record appears once or twice: an address in a library is recognised at its second return.
     assert!(trace.metadata.kernels.len() < 20, "{what}: {} kernels", trace.metadata.kernels.len());
     assert!(trace.metadata.images.len() < 20, "{what}: {} images", trace.metadata.images.len());
     ran
 }
 
-/// Two kernels of one name take turns, by the same handles, at the same place: each launch has its own arguments.
+/// Two kernels of one name alternate, with the same handles, at the same address: each launch has its own arguments.
 fn takes_turns(ran: &Ran, what: &str) {
     let args = |launch: &String| launch.rsplit_once(">>>").unwrap().1.to_owned();
     for (round, launch) in ran.traces[0].launches().iter().enumerate() {
@@ -62,8 +62,8 @@ fn modules_from_files() {
     takes_turns(&flat("file", "code.ptx", How::default()), "file");
 }
 
-/// What lies in a loaded file is not read when it is registered: the file's place stands for it, and here its bytes
-/// change.
+/// Code in a loaded file is not read at registration: its place in the file identifies it. Here its bytes change,
+/// as it lies in data that the program may write.
 #[test]
 fn code_in_the_programs_own_data() {
     takes_turns(&flat("constant", "none", How::default()), "constant");

@@ -1,5 +1,5 @@
-//! NVIDIA's own runtimes, all three in one process, where `scripts/cuda-toolkits` has put them. Without
-//! a GPU they register everything and refuse every launch; who answered shows in the version.
+//! NVIDIA's own runtimes, all three in one process, if `scripts/cuda-toolkits` has installed them. Without
+//! a GPU they register everything and refuse every launch; the version shows which runtime answered.
 
 use crate::compare::behaves;
 use crate::headers::{TOOLKITS, toolkit};
@@ -31,7 +31,7 @@ fn each_caller_reaches_its_own_runtime() {
     }
     for how in ways {
         let all = behaves(&lab, &program, &[&["all"][..], &plugins].concat(), &how);
-        // 11.8 knows its version only over a driver; the launch is refused in any case.
+        // 11.8 knows its version only with a driver; it refuses the launch in any case.
         let versions: Vec<&str> = all.stdout.lines().filter_map(|l| l.split(' ').next()).collect();
         assert!(matches!(versions[..3], ["0" | "11080", "12040", "13050"]), "{}", all.stdout);
         let trace = &all.traces[0];
@@ -44,7 +44,7 @@ fn each_caller_reaches_its_own_runtime() {
                 launches.filter(|c| c.depth == 0 && c.status.is_some_and(|s| s != 0)).count();
             assert_eq!(failed, 4, "launches of plug-in {grid}, refused by its runtime");
         }
-        // In turn: each is unloaded, and another one comes to its place.
+        // In turn: each runtime is unloaded, and another is loaded at its address.
         let looped = behaves(&lab, &program, &[&["loop", "10"][..], &plugins].concat(), &how);
         assert!(looped.traces[0].is_whole());
         assert_eq!(looped.stdout.lines().count(), 30);

@@ -1,5 +1,5 @@
-//! Ranges of the program's own (`-e nvtx`): every kind of call of a program that has NVTX's side of the
-//! interface written out, and of the same program with NVIDIA's headers where a toolkit has them.
+//! The program's own NVTX ranges (`-e nvtx`): every kind of call, by a program that implements NVTX's
+//! interface itself, and by the same program with NVIDIA's headers if a toolkit has them.
 
 use std::path::Path;
 use std::process::Command;
@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::headers::toolkit;
 use crate::lab::{How, Lab, Ran, library};
 
-/// The moments of a trace, as `what domain text`, and launches as such, in their order in each thread.
+/// The ranges and marks of a trace as `what domain text`, and its launches, in order for each thread.
 fn moments(path: &Path) -> Vec<String> {
     let mut file = TraceFile::open(path).unwrap();
     let mut all = Vec::new();
@@ -98,7 +98,7 @@ fn every_kind_of_call() {
     every_kind(&lab, &lab.program("nvtx.c", 12));
 }
 
-/// The same program with NVIDIA's headers, which are all of NVTX that there is.
+/// The same program with NVIDIA's headers; NVTX consists of headers only.
 #[test]
 fn with_headers_of_nvidia() {
     let Some(nvtx) = toolkit("nvtx-13.5") else { return };
@@ -110,7 +110,7 @@ fn with_headers_of_nvidia() {
     every_kind(&lab, &lab.build("nvtx-nvidia", "nvtx.c", &flags));
 }
 
-/// Where nothing of it is to be recorded, the calls answer what they do without a tool.
+/// If no range is to be recorded, the calls return what they return without a tool.
 #[test]
 fn not_asked_for() {
     let lab = Lab::new();
@@ -130,7 +130,7 @@ fn not_asked_for() {
     }
 }
 
-/// A range that began inside the window ends in the trace, one that began before does not.
+/// A range that began inside the window ends in the trace; one that began before it does not.
 #[test]
 fn a_window_cuts_no_range() {
     let lab = Lab::new();
@@ -157,7 +157,7 @@ fn a_child_has_its_own() {
     assert_eq!(found, [own, child]);
 }
 
-/// The launcher sets the place up, tells ranges in every view, and leaves another tool where it is.
+/// The launcher sets the injection variable, shows ranges in every view, and leaves another tool's setting.
 #[test]
 fn through_the_launcher() {
     let lab = Lab::new();

@@ -1,5 +1,5 @@
-//! LLVM's offloading: programs that call libomptarget in every form, run against a libomptarget of the tests' own
-//! (`c-tests/offload`), bare and with the shim. What reaches it must be the same, and the trace must hold each call.
+//! LLVM's offloading: programs that call libomptarget in every form, with a test-only libomptarget
+//! (`c-tests/offload`), without and with the shim. The stub must see the same, and the trace must hold each call.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -32,7 +32,7 @@ fn how(folder: &Path) -> How {
     How::shim().with("LD_LIBRARY_PATH", folder.to_str().unwrap())
 }
 
-/// An argument as the trace has it: `to data 400`, `literal n=42`.
+/// An argument from the trace as text: `to data 400`, `literal n=42`.
 fn argument(arg: &MappedArg, meta: &Metadata) -> String {
     let name = meta.names.get(&arg.name).map_or("-", |name| name.split(';').nth(1).unwrap());
     format!("{name} {:x} {}", arg.kind, arg.size)
@@ -42,7 +42,7 @@ fn shape(shape: [u32; 3]) -> String {
     shape.map(|n| n.to_string()).join(",")
 }
 
-/// A region or mapping as a line.
+/// A region or mapping as a line of text.
 fn line(mapped: &Mapped<'_>, meta: &Metadata, status: Option<i32>) -> String {
     let args: Vec<String> = mapped.args.iter().map(|arg| argument(&arg, meta)).collect();
     let place = meta.names.get(&mapped.place).map_or("-", String::as_str);
@@ -67,7 +67,7 @@ fn line(mapped: &Mapped<'_>, meta: &Metadata, status: Option<i32>) -> String {
     }
 }
 
-/// All regions and mappings of a run, and the other calls of libomptarget by name with their answers.
+/// All regions and mappings of a run, and the other libomptarget calls by name with their results.
 fn lines(ran: &Ran) -> Vec<String> {
     let [trace] = &ran.traces[..] else { panic!("{} traces", ran.traces.len()) };
     assert!(trace.is_whole(), "{:?}", trace.lost);
@@ -156,7 +156,7 @@ fn every_form_of_every_call() {
     assert_eq!(images, [("object", 24), ("ptx", 45)]);
 }
 
-/// Arguments of versions 1 to 5 are understood; others go through, and are shown without arguments.
+/// Arguments of versions 1 to 5 are decoded; other versions pass through, and the trace shows no arguments.
 #[test]
 fn versions_of_arguments() {
     let lab = Lab::new();
@@ -178,8 +178,8 @@ fn versions_of_arguments() {
     }
 }
 
-/// What is kept of a construct from call to call is seen to be another one; and values that the short form of an event
-/// has no room for are stored in the long one, next to it.
+/// The recorder keeps data of a construct between calls, and notices when it changes; values for which the
+/// short form of an event has no room go into the long form, next to it.
 #[test]
 fn a_region_again_and_again() {
     let lab = Lab::new();
@@ -217,12 +217,12 @@ fn both_forms_of_entries() {
         let ran = behaves(&lab, &program, &["entries", form], &how(&folder));
         let names: Vec<_> =
             regions(&ran).iter().map(|l| l.split(' ').nth(1).unwrap().to_owned()).collect();
-        // After it was unregistered, the address means nothing any more.
+        // After unregistering, the address has no meaning.
         assert_eq!(names, [B, "?"], "{form}");
     }
 }
 
-/// rustc registers a descriptor of nothing around each call: it stands for no image, and takes none away.
+/// rustc registers an empty descriptor around each call: it is no image, and its removal removes none.
 #[test]
 fn calls_of_rustc() {
     let lab = Lab::new();
@@ -235,7 +235,7 @@ fn calls_of_rustc() {
     assert_eq!(ran.traces[0].metadata.images.len(), 2);
 }
 
-/// The same by rustc itself: a nightly one compiles the host's part of its offloading, if it is installed.
+/// The same by rustc itself: a nightly rustc, if installed, compiles the host part of its offloading.
 #[test]
 fn an_object_of_rustc() {
     let lab = Lab::new();
@@ -244,12 +244,12 @@ fn an_object_of_rustc() {
     let mut rustc = Command::new("rustc");
     rustc.args(["+nightly", "-Zoffload=Test", "-Clto=fat", "-Cpanic=abort", "-Copt-level=3"]);
     rustc.args(["-Clink-arg=rust.o", "-Clink-arg=-l:libomptarget.so.19.1", "-Clink-arg=-L."]);
-    // What refers to the table of entries is that file alone.
+    // Only that object file refers to the table of entries.
     rustc.args(["-Clink-arg=-Wl,-z,nostart-stop-gc", "-o", "rust"]);
     let done = rustc.arg(root().join("c-tests/offload/rust.rs")).current_dir(&folder).output();
     match done {
         Ok(done) if done.status.success() => {}
-        // rustc's options and intrinsics of it change from night to night.
+        // rustc's options and intrinsics change from one nightly to the next.
         other => {
             let why = other.map_or_else(
                 |error| error.to_string(),
@@ -274,7 +274,7 @@ fn an_object_of_rustc() {
     assert_eq!(found, [calls; 3].concat());
 }
 
-/// A region that the runtime does not take, and why.
+/// Regions that the runtime does not offload, and the reason.
 #[test]
 fn regions_on_the_host() {
     let lab = Lab::new();
@@ -287,16 +287,16 @@ fn regions_on_the_host() {
         regions(&ran).iter().map(last).collect::<Vec<_>>()
     };
     let found = reasons(&none, &["entries", "old"]);
-    // The second one is of a descriptor that is gone.
+    // The second region belongs to a descriptor that was unregistered.
     assert_eq!(found, [format!("-1 {FALLBACK_NO_DEVICE}"), format!("-1 {FALLBACK_NO_IMAGE}")]);
     let disabled = none.clone().with("OMP_TARGET_OFFLOAD", "Disabled");
     assert_eq!(reasons(&disabled, &["entries", "new"])[0], format!("-1 {FALLBACK_DISABLED}"));
-    // Where regions are not asked for, those that fail are there all the same.
+    // Failed regions are recorded even when regions are not selected.
     let others = none.with("CUSHIM_EVENTS", "register");
     assert_eq!(reasons(&others, &["entries", "old"])[0], format!("-1 {FALLBACK_NO_DEVICE}"));
 }
 
-/// Libraries with regions of their own come and go, in turn at the same addresses.
+/// Libraries with their own regions are loaded and unloaded, at the same addresses in turn.
 #[test]
 fn libraries_come_and_go() {
     let lab = Lab::new();
@@ -307,7 +307,7 @@ fn libraries_come_and_go() {
         let flags = ["-shared", "-fPIC", &from, "-l:libomptarget.so.19.1", &line_is];
         lab.build(&format!("libplugin{line}.so"), "../offload/plugin.c", &flags)
     });
-    // Not linked with libomptarget: the plug-ins bring it, for themselves alone.
+    // The program is not linked with libomptarget: each plug-in loads it for itself.
     let program = lab.build("loads", "../offload/loads.c", &["-ldl"]);
     let plugins = plugins.each_ref().map(|plugin| plugin.to_str().unwrap());
     let ran = behaves(&lab, &program, &plugins, &how(&folder));
@@ -324,8 +324,8 @@ fn libraries_come_and_go() {
     }
 }
 
-/// Our exports make nobody believe that there is a libomptarget, by whichever way it asks; where there is one, it is
-/// found as without us.
+/// Our exports must not suggest that there is a libomptarget, whichever way a program looks; if there is one,
+/// programs find it as without us.
 #[test]
 fn nobody_is_deceived() {
     let lab = Lab::new();
@@ -338,12 +338,12 @@ fn nobody_is_deceived() {
     let with = lab.build("with", "../offload/probe.c", &flags);
     let ran = behaves(&lab, &with, &[], &how(&folder));
     assert!(!ran.stdout.contains('0') || ran.stdout.contains("present 1"), "{}", ran.stdout);
-    // By the weak reference, and by what dlsym answered.
+    // Through the weak reference, and through dlsym.
     let calls = lines(&ran);
     assert_eq!(calls, ["omp_target_is_present -> 1 = 0"; 2], "{}", ran.stdout);
 }
 
-/// A function that the loaded libomptarget does not have ends the program with and without us, where it is called.
+/// A function that the loaded libomptarget lacks ends the program at its call, with and without us.
 #[test]
 fn a_function_that_is_not_there() {
     let lab = Lab::new();
@@ -365,12 +365,12 @@ fn a_function_that_is_not_there() {
         let said = "symbol lookup error: ";
         let missing = "undefined symbol: omp_target_memset, version VERS1.0";
         assert!(ran.stderr.contains(said) && ran.stderr.contains(missing), "{}", ran.stderr);
-        // What is called before works.
+        // Calls before it work.
         assert!(ran.stdout.contains("associate 1 1 100 0 0"), "{}", ran.stdout);
     }
 }
 
-/// The launcher records regions without being asked to, and every view has them.
+/// The launcher records regions by default, and every view shows them.
 #[test]
 fn regions_in_every_view() {
     let lab = Lab::new();
@@ -424,7 +424,7 @@ fn regions_in_every_view() {
         assert_eq!(row["place"], "forms.c:12");
         ["calls", "bytes_to", "bytes_from", "again"].map(|field| row[field].as_u64().unwrap())
     };
-    // Seven regions have its name, and a call of each kind that maps: of these the end is no further time.
+    // Seven regions, and one call of each mapping kind; the end of a mapping does not count again.
     assert_eq!(of("data"), [10, 9 * 400, 9 * 400, 8]);
     for (to, name) in [("perfetto", "run.pftrace"), ("chrome", "run.json"), ("parquet", "lake")] {
         cushim(&["export", "run.cushim", "--to", to, "-o", name], "1");
@@ -439,7 +439,7 @@ fn regions_in_every_view() {
     assert!(holds(b"work:12") && holds(b"always to data[10:10] 40 B"));
 }
 
-/// An executable that was linked without the version node reaches libomptarget itself, past us.
+/// A program that was linked without the version node calls libomptarget directly, past us.
 #[test]
 fn references_without_a_version() {
     let lab = Lab::new();
@@ -450,7 +450,7 @@ fn references_without_a_version() {
     let program = program(&lab, &plain, "forms");
     let ran = behaves(&lab, &program, &["rustc"], &how(&plain));
     assert_eq!((ran.end.as_str(), ran.traces.len()), ("exit 0", 0));
-    // The same program finds the one with versions, as the loader lets it, past us too.
+    // With a versioned libomptarget the loader binds the same program to it, past us too.
     let versioned = stub(&lab);
     let ran = behaves(&lab, &program, &["rustc"], &how(&versioned));
     assert_eq!((ran.end.as_str(), ran.traces.len()), ("exit 0", 0));

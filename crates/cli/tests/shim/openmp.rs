@@ -1,9 +1,9 @@
-//! OpenMP programs by clang over LLVM's own libomptarget, on its device that is the host (`x86_64-pc-linux-gnu`): each
-//! program of `c-tests/offload/openmp` must print the same with and without the shim, and the trace must hold as many
-//! regions and mappings as libomptarget itself counts (`LIBOMPTARGET_INFO`), and as many regions as it reports to a tool
-//! of OpenMP's own (OMPT).
+//! OpenMP programs by clang with LLVM's own libomptarget, whose device is the host (`x86_64-pc-linux-gnu`). Each
+//! program of `c-tests/offload/openmp` must print the same with and without the shim. The trace must hold as many
+//! regions and mappings as libomptarget itself counts (`LIBOMPTARGET_INFO`), and as many regions as it reports to
+//! an OMPT tool.
 //!
-//! Needs clang of `scripts/cuda-toolkits clang`; what it leaves out otherwise is said.
+//! Needs clang of `scripts/cuda-toolkits clang`; without it, the test reports what it left out.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,7 +15,7 @@ use cushim_trace::reader::TraceFile;
 use crate::headers::toolkit;
 use crate::lab::{How, Lab, Ran, root};
 
-/// Where clang's libraries are, as LD_LIBRARY_PATH names it.
+/// The folders of clang's libraries, for LD_LIBRARY_PATH.
 fn libraries(clang: &Path) -> String {
     let lib = clang.join("root/usr/lib");
     format!("{}:{}", lib.join("llvm-19/lib").display(), lib.join("x86_64-linux-gnu").display())
@@ -38,7 +38,7 @@ fn compile(clang: &Path, source: &Path, into: &Path) {
     assert!(done.status.success(), "{command:?}\n{}", String::from_utf8_lossy(&done.stderr));
 }
 
-/// Regions that ran on the device, and mappings that begin, end and are updated.
+/// Regions that ran on the device, and mappings: begun, ended, updated.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Counts {
     regions: usize,
@@ -47,7 +47,7 @@ struct Counts {
     updates: usize,
 }
 
-/// By the lines of `LIBOMPTARGET_INFO=1`.
+/// The counts from the lines of `LIBOMPTARGET_INFO=1`.
 fn told(stderr: &str) -> Counts {
     let count = |text: &str| stderr.lines().filter(|line| line.contains(text)).count();
     Counts {
@@ -58,7 +58,7 @@ fn told(stderr: &str) -> Counts {
     }
 }
 
-/// By the trace, of calls that the program made itself; names and places must be known, as all was compiled with -g.
+/// The counts from the trace, for the program's own calls; each must have a name and place, as -g was given.
 fn recorded(ran: &Ran, name: &str) -> Counts {
     let mut counts = Counts::default();
     let [trace] = &ran.traces[..] else { panic!("{name}: {} traces", ran.traces.len()) };
@@ -87,7 +87,7 @@ fn recorded(ran: &Ran, name: &str) -> Counts {
     counts
 }
 
-/// A tool that counts regions by OMPT, as a library.
+/// An OMPT tool, as a library, that counts regions.
 fn counter(lab: &Lab, clang: &Path) -> PathBuf {
     let library = lab.path("libompt.so");
     let mut command = Command::new(clang.join("bin/clang"));
@@ -118,7 +118,7 @@ fn programs_of_every_construct() {
         assert_eq!(counted.stdout, bare.stdout, "{name}");
         let counts = recorded(&counted, &name);
         assert_eq!(counts, told(&counted.stderr), "{name}: {}", counted.stderr);
-        // libomptarget 19 crashes there when it has a tool, without the shim as well.
+        // libomptarget 19 crashes there when it has a tool, even without the shim.
         if name == "interop" {
             continue;
         }
@@ -131,8 +131,8 @@ fn programs_of_every_construct() {
     }
 }
 
-/// Regions for an NVIDIA GPU on the CPU, as docs/openmp.md says: the PTX that clang leaves takes the image's place.
-/// libomptarget opens `libcuda.so`, uses its own contexts, streams and events, and reads the machine code for itself.
+/// Regions for an NVIDIA GPU on the CPU, as in docs/openmp.md: the PTX that clang leaves replaces the image.
+/// libomptarget opens `libcuda.so`, uses its own contexts, streams and events, and reads the cubin itself.
 #[test]
 fn regions_for_a_gpu_on_the_cpu() {
     let (Some(clang), Some(cuda)) = (toolkit("clang-19"), toolkit("cuda-12.4")) else { return };
@@ -172,14 +172,14 @@ fn regions_for_a_gpu_on_the_cpu() {
         };
         let backend = ["run", "--backend", "cpu", "--redirect", "redirect.toml", "--"];
         let cushim = [&[env!("CARGO_BIN_EXE_cushim")][..], &backend].concat();
-        // A region that went to the host would say nothing else: it must not.
+        // A region that fell back to the host prints the same: forbid the fallback.
         let mandatory =
             run("NOTHING", &[&["env", "OMP_TARGET_OFFLOAD=MANDATORY"][..], &cushim].concat());
         assert_eq!(mandatory, run("OMP_TARGET_OFFLOAD", &[]), "{name}");
     }
 }
 
-/// With offloading disabled every region goes to the host, and the trace says why.
+/// With offloading disabled every region runs on the host, and the trace says why.
 #[test]
 fn offloading_disabled() {
     let Some(clang) = toolkit("clang-19") else { return };
@@ -202,8 +202,8 @@ fn offloading_disabled() {
     assert_eq!(reasons, [FALLBACK_DISABLED; 2]);
 }
 
-/// Rules for the kernel of a region, which libomptarget loads and launches by the driver: the same with and without a
-/// trace, in which that is a call inside a call.
+/// Rules for the kernel of a region, which libomptarget loads and launches through the driver: the same with and
+/// without a trace, in which the launch is a nested call.
 #[test]
 fn rules_for_regions() {
     let lab = Lab::new();

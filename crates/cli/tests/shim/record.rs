@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::lab::{How, Lab, Ran, library, stub};
 use crate::trace::{Trace, read, read_all};
 
-/// The numbers that the recorded launches of `steps.c` carry as their second argument.
+/// The numbers that `steps.c` passes as second argument, for the recorded launches.
 fn numbers(trace: &Trace) -> Vec<u32> {
     trace.launches().iter().map(|launch| number(launch)).collect()
 }
@@ -35,7 +35,7 @@ fn launches_are_skipped_and_counted() {
     assert_eq!(window(&both, &["launch", "10", "sync"]), [3, 4]);
 }
 
-/// The calls of the driver inside a launch belong to it, and are not counted again.
+/// Driver calls inside a launch belong to it and do not count as launches.
 #[test]
 fn nested_calls_follow_the_outer_one() {
     let lab = Lab::new();
@@ -65,7 +65,7 @@ fn between_the_profiler_calls() {
 fn from_a_delay_on() {
     let steps = ["launch", "3", "sleep", "1200", "launch", "3"];
     assert_eq!(window(&[("CUSHIM_DELAY", "1.0")], &steps), [3, 4, 5]);
-    // Whatever takes how long: what comes after the sleep is too late.
+    // Launches after the sleep are too late, whatever else takes time.
     let kept = window(&[("CUSHIM_DURATION", "1.0")], &steps);
     assert!(kept.contains(&0) && !kept.contains(&3), "{kept:?}");
 }
@@ -120,7 +120,7 @@ fn controlled_from_outside() {
     assert_eq!(ctl(&[&pid, "mark", "after on"]).2, Some(0));
     std::fs::write(d, "").unwrap();
     await_file(e);
-    // The process makes no more calls: the mark is read from where it waits.
+    // The process makes no more calls: the mark stays in the mailbox, where the reader finds it.
     assert_eq!(ctl(&[&pid, "mark", "the end é"]).2, Some(0));
     let (_, error, code) = ctl(&[&pid, "mark", &"x".repeat(300)]);
     assert!(code == Some(125) && error.contains("300 bytes"), "{error}");

@@ -1,5 +1,5 @@
-//! What may happen to a process that records: being killed at any moment, forks, threads, a full disk, no
-//! usable counter.
+//! Hard conditions for the recorder: kills at any moment, forks, threads, a full disk, no usable time-stamp
+//! counter.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -12,13 +12,13 @@ use cushim_trace::layout::{ARGS_MAX, LAUNCH_ARGS_CUT, Lost};
 use crate::lab::{How, Lab, library, stub};
 use crate::trace::read;
 
-/// How often the kill test kills; `scripts/kill-test` asks for more.
+/// The number of kills in the kill test; `scripts/kill-test` asks for more.
 fn kills() -> u64 {
     std::env::var("CUSHIM_TEST_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(20)
 }
 
-/// Runs `steps.c count` under the shim, kills it after `delay`, and answers how many launches had come back
-/// and what was recorded.
+/// Runs `steps.c count` under the shim and kills it after `delay`; returns the number of launches that had
+/// returned, and the trace.
 fn kill_after(
     program: &Path,
     folder: &Path,
@@ -48,8 +48,8 @@ fn kill_after(
     (u32::from_le_bytes(done), into)
 }
 
-/// Every launch that came back is in the file with its number and status, at most one more is, and none
-/// is invented.
+/// The file holds every launch that returned, with its number and status, at most one more, and no
+/// other.
 #[test]
 fn killed_at_any_moment() {
     let lab = Lab::new();
@@ -57,7 +57,7 @@ fn killed_at_any_moment() {
     let folder = tempfile::tempdir().unwrap();
     let mut random = 0x2545_f491_4f6c_dd1d_u64 ^ u64::from(std::process::id());
     let mut with_launches = 0;
-    // On a busy machine programs take longer to come to their first launch.
+    // On a busy machine the program takes longer to reach its first launch.
     let mut slower = 1;
     for _ in 0..kills() {
         random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
@@ -91,7 +91,7 @@ fn killed_at_any_moment() {
         let end = next.unwrap_or(0);
         assert!(end == done || end == done + 1, "{end} recorded, {done} came back, {delay:?}");
         assert_eq!(file.damaged(), 0, "after {delay:?}");
-        // A chunk that was being emptied when the process died is in neither count.
+        // A chunk that was being emptied at the kill is in neither count.
         let header = file.header();
         let missing = u64::from(first);
         match last {
@@ -133,14 +133,14 @@ fn five_hundred_threads() {
         let file = cushim_trace::reader::TraceFile::open(&trace.path).unwrap();
         let overwritten = file.header().overwritten;
         assert_eq!(trace.launches().len() as u64 + overwritten, 20_000, "--last {last}");
-        // In the order of the program on each thread, whatever buffer it wrote to.
+        // Each thread's events are in program order, whichever buffer they are in.
         let mut per_thread = std::collections::BTreeMap::<u32, usize>::new();
         trace.calls.iter().for_each(|call| *per_thread.entry(call.tid).or_default() += 1);
         assert!(per_thread.values().all(|&n| n <= 40), "{per_thread:?}");
     }
 }
 
-/// Whatever way a process takes out, what it did before is in its file.
+/// However a process ends, its file holds the events before the end.
 #[test]
 fn however_it_ends() {
     let lab = Lab::new();
@@ -166,8 +166,8 @@ fn however_it_ends() {
     }
 }
 
-/// A launch that finds its buffer as it was takes no lock, allocates nothing and makes no system call: the
-/// program would be ended for one.
+/// A launch in the steady state takes no lock, allocates nothing and makes no system call: the kernel would
+/// kill the program for one.
 #[test]
 fn the_steady_state() {
     let lab = Lab::new();
@@ -182,7 +182,7 @@ fn the_steady_state() {
     }
 }
 
-/// More than 4 KiB of arguments are cut, which is marked at each launch and counted.
+/// More than 4 KiB of arguments are cut; each launch is marked, and the trace counts them.
 #[test]
 fn many_argument_bytes() {
     let lab = Lab::new();
@@ -197,7 +197,7 @@ fn many_argument_bytes() {
             (launch.flags & LAUNCH_ARGS_CUT, launch.args.len()),
             (LAUNCH_ARGS_CUT, ARGS_MAX)
         );
-        // What is kept is whole parameters: the second one did not fit.
+        // The cut keeps whole parameters: the second parameter did not fit.
         let kept = launch.args.iter().enumerate().take(3000);
         assert!(kept.clone().all(|(at, &byte)| usize::from(byte) == at % 251));
         assert!(launch.args[3000..].iter().all(|&byte| byte == 0));
@@ -207,7 +207,7 @@ fn many_argument_bytes() {
     assert_eq!(file.header().lost[Lost::CutArguments as usize], 5);
 }
 
-/// As many at a time as the machine lets.
+/// Thousands of threads, as many at a time as the machine allows.
 #[test]
 fn thousands_of_threads() {
     let lab = Lab::new();
@@ -240,7 +240,7 @@ fn without_a_counter() {
     assert!(second - first >= 50_000_000 && took < 10_000_000_000, "{times:?}");
 }
 
-/// A small file system of its own; `None` where that takes rights that the user lacks.
+/// A small file system of its own; `None` if the user may not mount one.
 struct Small(PathBuf);
 
 impl Small {
@@ -286,12 +286,12 @@ fn a_full_disk() {
         let header = file.header();
         assert_eq!(kept + header.lost.iter().sum::<u64>() + header.overwritten, 20_000, "{size}");
         assert_eq!(trace.damaged, 0);
-        // In a ring the room that there is is used again.
+        // A ring reuses the room that there is.
         assert_eq!(*last != "0", header.lost.iter().sum::<u64>() == 0, "{header:?}");
     }
 }
 
-/// Where no file has room from the beginning, the launcher blames that and not the program.
+/// If no file had room from the beginning, the launcher names the full disk as cause and not the program.
 #[test]
 fn a_disk_that_is_full_from_the_beginning() {
     let lab = Lab::new();
@@ -313,7 +313,7 @@ fn a_disk_that_is_full_from_the_beginning() {
     let said = record(&small.0.join("x.cushim"), "");
     assert!(said.contains("No space left on device") && said.contains("is full"), "{said}");
     assert!(!said.contains("no kernel launch was seen"), "{said}");
-    // Pipes know no such limit.
+    // The limit does not apply to pipes.
     let said = record(&lab.path("y.cushim"), "ulimit -f 1;");
     let told = said.matches("a file-size limit (ulimit -f)").count();
     assert!(told == 2 && !said.contains("No space left"), "{said}");

@@ -1,5 +1,5 @@
-//! Redirection: what reaches the test-only CUDA when rules put other images and kernels in the program's
-//! place. The stub says with each launch by `code=` which image it came from.
+//! Replacement: the images and kernels that reach the test-only CUDA under rules. At each launch the stub logs
+//! in `code=` the image that the kernel came from.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -31,7 +31,7 @@ pub fn replacement() -> String {
     ptx(&[(ALPHA, ALPHA_PARAMS), ("faster", ALPHA_PARAMS), ("two", ".param .u64 a, .param .u32 b")])
 }
 
-/// The launches that reached the libraries that begin so: the values of some keys.
+/// The values of these keys, for the launches that reached libraries whose names begin with `library`.
 pub fn launches(ran: &Ran, library: &str, keys: &[&str]) -> Vec<String> {
     let lines = ran.log.iter().filter(|line| line.is_launch() && line.library.starts_with(library));
     let words = lines.map(|line| {
@@ -40,7 +40,7 @@ pub fn launches(ran: &Ran, library: &str, keys: &[&str]) -> Vec<String> {
     words.collect()
 }
 
-/// A program and how it reaches CUDA: the library of the log in which its launches show.
+/// A program, how to run it, and the library in whose log its launches appear.
 pub struct Way {
     pub program: PathBuf,
     pub face: &'static str,
@@ -63,7 +63,7 @@ pub fn ways(lab: &Lab, source: &str) -> Vec<Way> {
     shared.into_iter().chain(inside).collect()
 }
 
-/// Writes a manifest and the images beside it; answers the manifest.
+/// Writes a manifest and its images; returns the manifest's path.
 pub fn manifest(lab: &Lab, rules: &str) -> PathBuf {
     fs::write(lab.path("new.ptx"), replacement()).unwrap();
     let file = lab.path("rules.toml");
@@ -75,7 +75,7 @@ pub fn under(way: &Way, lab: &Lab, arguments: &[&str], manifest: &Path) -> Ran {
     lab.run(&way.program, arguments, &with_rules(&way.how, manifest))
 }
 
-/// With a manifest, as the launcher hands it over.
+/// Adds a manifest in the form in which the launcher passes it.
 pub fn with_rules(how: &How, manifest: &Path) -> How {
     let rules = compiled_rules(manifest);
     how.clone().with("CUSHIM_REDIRECT", manifest.to_str().unwrap()).with("CUSHIM_RULES", rules)
@@ -99,7 +99,7 @@ fn a_kernel_of_another_image_is_launched() {
             "the program notices nothing"
         );
         assert_eq!(ran.stderr, "");
-        // The same launches with the same arguments; only alpha's come from the new image.
+        // The same launches with the same arguments; only alpha comes from the new image.
         let keys = ["kernel", "grid", "args", "code"];
         let expected: Vec<String> = launches(&bare, way.face, &keys)
             .into_iter()
@@ -133,7 +133,7 @@ fn by_another_name_and_by_the_option() {
         );
         let expected = format!("{ALPHA} {}", code(replacement()));
         assert_eq!(launches(&ran, way.face, &["kernel", "code"]), [expected]);
-        // What is recorded is what was launched.
+        // The trace shows what was launched.
         assert!(ran.traces[0].launches().iter().all(|l| l.contains(ALPHA)));
     }
 }
@@ -173,7 +173,7 @@ fn another_shape_and_no_launch() {
             launches(&ran, way.face, &["grid", "block", "shared"]),
             ["1,1,1 32,1,1 0", "7,8,9 32,1,1 64", "1,1,1 32,1,1 0"],
         );
-        // The third argument value is that of the fourth launch: the third did not happen.
+        // The third line has the fourth launch's argument: the third launch was skipped.
         let args = launches(&ran, way.face, &["args"]);
         assert!(args[2].contains("03000000"), "{args:?}");
     }
@@ -332,8 +332,8 @@ fn what_cannot_be_applied_says_why_and_passes_or_stops() {
     }
 }
 
-/// Rules that are none, those of another manifest, and a manifest that nobody has read: said, and the program runs as
-/// it is. Rules without the manifest's name are a variable that nobody means.
+/// Invalid rules, rules of another manifest, and a manifest that was not compiled: a message says so, and the program
+/// runs unchanged. Rules without the manifest's name are ignored.
 #[test]
 fn broken_rules_change_nothing() {
     let lab = Lab::new();
@@ -361,7 +361,7 @@ fn broken_rules_change_nothing() {
     }
 }
 
-/// Both kernels run on the same data; what they wrote is compared, and the program keeps what the rule says.
+/// Both kernels run on the same data; their results are compared, and the program keeps those that the rule names.
 #[test]
 fn results_are_compared() {
     let lab = Lab::new();
@@ -389,7 +389,7 @@ fn results_are_compared() {
         assert_eq!(driver.len(), codes.len());
         assert!(codes.contains(&new) && codes.contains(&own), "{codes:?}");
 
-        // The other way round: as if the kernel had been replaced.
+        // With `keep = 'replacement'` the program gets the replacement's results.
         let kept =
             under(&way, &lab, &["3"], &rule("new.ptx", "{ keep = 'replacement', type = 'i32' }"));
         let plain = "[[redirect]]\nmatch = { kernel = 'alpha' }\nimage = 'new.ptx'\n";
@@ -406,7 +406,7 @@ fn results_are_compared() {
         let own = under(&way, &lab, &["3"], &rule("new.ptx", "{ type = 'i32' }"));
         assert_eq!(told(&own), told(&kept));
 
-        // The program's own image: alike.
+        // With the program's own image as replacement the results are the same.
         let dump = lab.path("own");
         let how = way.how.clone().with("CUSHIM_DUMP_IMAGES", dump.to_str().unwrap());
         lab.run(&way.program, &["1"], &how);
@@ -416,12 +416,12 @@ fn results_are_compared() {
         assert_eq!(alike.stderr, "cushim: redirect: try: 2 launches compared, all alike\n");
         fs::remove_dir_all(dump).unwrap();
 
-        // A parameter that is no pointer: said, and the launch happens as it was.
+        // A parameter that is no pointer: a message says so, and the launch is unchanged.
         let none = under(&way, &lab, &["1"], &rule("new.ptx", "{ parameters = [1] }"));
         let why = "a launch is not compared: parameter 1 holds no address of device memory";
         assert!(none.stderr.contains(why), "{}", none.stderr);
         assert!(bare.stdout.starts_with(none.stdout.split("other").next().unwrap()));
-        // Only the second launch.
+        // Only the second launch is compared.
         let file = manifest(
             &lab,
             "[[redirect]]\nname = 'try'\nmatch = { kernel = 'alpha', nth = 2 }\nimage = 'new.ptx'\ncompare = {}\n",

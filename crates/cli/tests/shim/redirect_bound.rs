@@ -1,6 +1,6 @@
-//! Replacements that use the program's variables, over a CUDA that has variables: each launch reads those of the
-//! program through the table of addresses that the rewritten PTX has. The stub says in the driver's line of a
-//! launch what the image's variables hold (`variables=`), and of the table what stands where it points to.
+//! Replacements that use the program's variables, with a CUDA that has variables: each launch reads the program's
+//! variables through the table of addresses in the rewritten PTX. In the driver's line of a launch the stub logs
+//! the values of the image's variables (`variables=`), and for the table the values that it points to.
 
 use std::fs;
 use std::path::PathBuf;
@@ -8,12 +8,12 @@ use std::path::PathBuf;
 use crate::lab::{How, Lab, Ran, stub};
 use crate::redirect::{ALPHA, ALPHA_PARAMS, Way, ptx, under, ways};
 
-/// Variables of both images, and one that only the replacement has.
+/// Variables of both images, and a variable that only the replacement has.
 const SCALE: &str = ".visible .const .align 4 .u32 scale = 9;\n";
 const CELLS: &str = ".visible .global .align 4 .u32 cells[2] = {9, 9};\n";
 const PRIVATE: &str = ".global .align 4 .u32 private = 9;\n";
 
-/// Writes a rule for `alpha`, with a replacement that declares this.
+/// Writes a rule for `alpha`, with a replacement that contains these declarations.
 fn rule(lab: &Lab, declared: &str, more: &str) -> PathBuf {
     let text = ptx(&[(ALPHA, ALPHA_PARAMS)]).replace("64\n", &format!("64\n{declared}"));
     fs::write(lab.path("new.ptx"), text).unwrap();
@@ -25,7 +25,7 @@ fn rule(lab: &Lab, declared: &str, more: &str) -> PathBuf {
     file
 }
 
-/// The same, by a condition on launches.
+/// The same rule with a condition on launches.
 fn asked(lab: &Lab, declared: &str) -> PathBuf {
     let file = rule(lab, declared, "");
     let rules = fs::read_to_string(&file).unwrap();
@@ -33,7 +33,7 @@ fn asked(lab: &Lab, declared: &str) -> PathBuf {
     file
 }
 
-/// What the driver's launches and nodes of a kernel saw, and their statuses where they failed.
+/// The variables that the driver's launches and nodes of a kernel saw, or their status if they failed.
 fn seen(ran: &Ran, kernel: &str) -> Vec<String> {
     let lines = ran.log.iter().filter(|line| line.is_launch() && line.library == "cuda");
     let lines = lines.filter(|line| line.value("kernel") == Some(kernel));
@@ -57,7 +57,7 @@ fn bare(lab: &Lab, way: &Way, arguments: &[&str]) -> Ran {
     lab.run(&way.program, arguments, &How { shim: false, ..way.how.clone() })
 }
 
-/// Has the program noticed nothing, and nothing was said?
+/// Checks that the program's results are unchanged and that there was no message.
 fn unnoticed(ran: &Ran, bare: &Ran) {
     assert_eq!((&ran.stdout, &ran.end, ran.stderr.as_str()), (&bare.stdout, &bare.end, ""));
 }
@@ -82,11 +82,11 @@ fn launches_see_what_the_program_has_set() {
             let ran = under(&way, &lab, &["launches"], &file);
             unnoticed(&ran, &bare);
             assert_eq!(seen(&ran, ALPHA), bound);
-            // What is not replaced sees its own.
+            // A kernel that is not replaced sees its own variables.
             assert_eq!(seen(&ran, "_Z4betav"), seen(&bare, "_Z4betav"));
         }
-        // A variable that only the replacement has keeps its value; one that the program's host code does not know is
-        // the program's all the same.
+        // A variable that only the replacement has keeps its value. A variable that the program's host code did not
+        // register still belongs to the program.
         let more = ".visible .global .align 4 .u32 unseen = 9;\n";
         let file = rule(&lab, &format!("{SCALE}{PRIVATE}{more}"), "");
         let ran = under(&way, &lab, &["launches"], &file);
@@ -108,7 +108,7 @@ fn variables_of_its_own_keep_their_values() {
         let ran = under(&way, &lab, &["launches"], &file);
         unnoticed(&ran, &bare);
         assert_eq!(seen(&ran, ALPHA)[4], "scale:9,cells:9");
-        // The whole image: the program's host code sets these.
+        // A rule for the whole image: the program's host code sets these variables.
         let all = ptx(&[
             (ALPHA, ALPHA_PARAMS),
             ("_Z4betav", ""),
@@ -199,14 +199,14 @@ fn launches_that_go_straight_to_the_driver_see_them() {
                 .iter()
                 .filter(|line| line.is_launch() && line.library.starts_with("cudart"));
             let by_runtime = by_runtime.filter(|line| line.value("kernel") == Some(ALPHA)).count();
-            // Where each launch is on another device than the one before, the runtime's is the first there.
+            // If each launch is on another device than the one before, all of them go through the runtime.
             let all = arguments == "devices";
             assert_eq!(by_runtime < bound.len(), !all, "{by_runtime} of {}", bound.len());
         }
     }
 }
 
-/// Modules in two contexts, unloaded and loaded again; a library's kernel in nodes that name their context.
+/// Modules in two contexts, unloaded and loaded again; a library's kernel in graph nodes that name their context.
 #[test]
 fn contexts_and_nodes_of_the_driver() {
     let lab = Lab::new();
@@ -229,7 +229,7 @@ fn contexts_and_nodes_of_the_driver() {
     for file in [rule(&lab, SCALE, ""), asked(&lab, SCALE)] {
         let ran = under(&way, &lab, &[], &file);
         unnoticed(&ran, &bare);
-        // Launches of what is gone do not reach the driver where the replacement went with it.
+        // Launches of unloaded kernels do not reach the driver if the replacement was unloaded, too.
         let reached = |lines: Vec<String>| -> Vec<String> {
             lines.into_iter().filter(|line| !line.starts_with("status")).collect()
         };
@@ -237,7 +237,7 @@ fn contexts_and_nodes_of_the_driver() {
     }
 }
 
-/// What cannot be bound, or is not there: refused with the reason, and the program's own is launched.
+/// Variables that cannot be bound or do not exist: the rule is refused with the reason, and the program's own kernel runs.
 #[test]
 fn what_does_not_fit_is_refused_with_the_reason() {
     let lab = Lab::new();

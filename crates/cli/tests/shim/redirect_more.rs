@@ -1,4 +1,4 @@
-//! Redirection of nodes of graphs, on several devices, of images from files, and by several images for
+//! Replacement in graph nodes, on several devices, of images from files, and with several images for
 //! several backends. Programs run against the test-only CUDA.
 
 use std::fs;
@@ -8,7 +8,7 @@ use crate::redirect::{
     ALPHA, ALPHA_PARAMS, Way, code, launches, manifest, ptx, replacement, under,
 };
 
-/// What reached the runtime of the nodes that the program made or changed itself.
+/// The nodes that the program made or changed itself, from the runtime's log.
 fn nodes(ran: &Ran, keys: &[&str]) -> Vec<String> {
     let lines = ran.log.iter().filter(|l| {
         l.function.contains("Graph") && l.value("grid").is_some() && l.value("status") == Some("0")
@@ -40,7 +40,7 @@ fn nodes_in_another_shape() {
             .collect();
         assert_eq!(expected.iter().filter(|line| line.contains("7,8,9")).count(), 2);
         assert_eq!(nodes(&ran, &keys), expected);
-        // What is recorded is what the graph holds.
+        // The trace shows the graph's final nodes.
         assert_eq!(ran.traces[0].launches().iter().filter(|l| l.contains("7,8,9")).count(), 2);
         assert_eq!(ran.stderr, "");
     }
@@ -78,7 +78,7 @@ fn nodes_that_are_left_out_stay_and_do_nothing() {
         assert!(kernels.iter().all(|kernel| kernel == "cushim_nothing"), "{kernels:?}");
         assert!(launches(&ran, "cudart", &["kernel"]).iter().all(|kernel| kernel != ALPHA));
     }
-    // Kernel handles of the driver, in nodes.
+    // Nodes that hold the driver's kernel handles.
     let folder = format!("-L{}", crate::lab::stub().display());
     let program = lab.build("linked", "driver.c", &[&folder, "-l:libcuda.so.1"]);
     let way = Way { program, face: "cuda", how: How::shim() };
@@ -121,8 +121,8 @@ fn what_has_no_meaning_for_nodes_is_refused_once() {
     }
 }
 
-/// The launches of devices.c: which device, from which image, and what became of them; but for that of a
-/// kernel that was unloaded.
+/// The launches of devices.c: device, image and status, without the launch of a kernel that was
+/// unloaded.
 fn devices(ran: &Ran) -> Vec<String> {
     let all = launches(ran, "cuda", &["device", "code", "status"]);
     all.into_iter().filter(|line| !line.ends_with(" 400")).collect()
@@ -154,8 +154,8 @@ fn every_device_has_its_replacement() {
             let expected: Vec<String> =
                 devices(&bare).iter().map(|line| line.replace(&old, &new)).collect();
             assert_eq!(devices(&ran), expected, "{condition}");
-            // One beside each of the program's four modules and its library, though kernels are asked for
-            // again and again; freed with it, or with its context.
+            // One replacement for each of the program's four modules and its library, though the program asks for kernels
+            // again and again. It is unloaded with its module, or with the context.
             assert_eq!((loads(&bare, "cuModuleLoadData"), loads(&ran, "cuModuleLoadData")), (4, 8));
             assert_eq!(
                 (loads(&bare, "cuLibraryLoadData"), loads(&ran, "cuLibraryLoadData")),
@@ -164,7 +164,7 @@ fn every_device_has_its_replacement() {
             assert_eq!((loads(&bare, "cuModuleUnload"), loads(&ran, "cuModuleUnload")), (1, 2));
             assert_eq!((loads(&bare, "cuLibraryUnload"), loads(&ran, "cuLibraryUnload")), (1, 2));
         } else {
-            // Each module's kernel is counted by itself.
+            // The count of launches (`nth`) is separate for each module's kernel.
             let first = |device: &str| {
                 let lines = devices(&ran).into_iter().filter(|line| line.starts_with(device));
                 lines.take(3).map(|line| line.contains(&new)).collect::<Vec<_>>()
@@ -223,7 +223,7 @@ fn whole_images_from_files() {
     }
 }
 
-/// As under `cushim run`: nothing is recorded, and images are replaced and written all the same.
+/// As under `cushim run`: nothing is recorded, but images are replaced and dumped all the same.
 #[test]
 fn without_recording() {
     let lab = Lab::new();
@@ -250,7 +250,7 @@ fn without_recording() {
     }
 }
 
-/// A bundle as clang's offload bundler writes it, with something for an AMD GPU in it.
+/// A bundle as clang's offload bundler writes it, with an entry for an AMD GPU.
 pub fn bundle() -> Vec<u8> {
     let id = b"hipv4-amdgcn-amd-amdhsa--gfx90a";
     let mut bundle = b"__CLANG_OFFLOAD_BUNDLE__".to_vec();
@@ -281,14 +281,14 @@ fn several_images_and_what_needs_another_backend() {
             let ran = |rules: &str, count: &str| {
                 under(&way, &lab, &["launch", count], &manifest(&lab, rules))
             };
-            // What this backend runs counts.
+            // The first image that this backend can run is used.
             let both = ran(
                 "[[redirect]]\nmatch = { kernel = 'alpha' }\nimage = ['amd.hipfb', 'new.ptx']\n",
                 "2",
             );
             assert_eq!(launches(&both, face, &["code"]), [new.as_str(), new.as_str()]);
             assert_eq!(both.stderr, "");
-            // Accepted, and refused at the launch, once.
+            // The rule is accepted, and refused once, at the launch.
             let amd =
                 "[[redirect]]\nname = 'it'\nmatch = { kernel = 'alpha' }\nimage = 'amd.hipfb'\n";
             let none = ran(amd, "0");
@@ -306,7 +306,7 @@ fn several_images_and_what_needs_another_backend() {
                 "{}",
                 two.stderr
             );
-            // The next rule that can be applied counts.
+            // The next rule that applies is used.
             let next = ran(
                 &format!(
                     "{amd}[[redirect]]\nmatch = {{ kernel = 'alpha' }}\nlaunch = {{ grid = [5, 5, 5] }}\n"

@@ -1,5 +1,5 @@
-//! Redirection of programs that nvcc built, where `scripts/cuda-toolkits` has put one: from the extracted
-//! PTX to what reaches the test-only CUDA. The runtime is the stub's, shared or inside the program.
+//! Replacement in programs that nvcc built, if `scripts/cuda-toolkits` has installed one: from the extracted
+//! PTX to the launches of the test-only CUDA. The runtime is the stub's, shared or static.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ fn run(command: &mut Command) -> String {
     String::from_utf8_lossy(&done.stdout).into_owned()
 }
 
-/// `nvcc` of a toolkit, for what is said in `code`.
+/// `nvcc` of a toolkit with options for the targets in `code`.
 fn nvcc(toolkit: &Path, code: &str) -> Command {
     let mut command = Command::new(toolkit.join("bin/nvcc"));
     command.args(["-allow-unsupported-compiler", "-no-compress", "-std=c++17"]);
@@ -40,7 +40,7 @@ fn shared(lab: &Lab, toolkit: &Path, name: &str, code: &str, more: &[&str]) -> P
     into
 }
 
-/// A program with the stub's runtime inside, which asks the driver.
+/// A program with the stub's static runtime, which calls the driver.
 fn inside(lab: &Lab, toolkit: &Path, major: u32, name: &str) -> PathBuf {
     let object = lab.path("object.o");
     run(nvcc(toolkit, "compute_80").arg("-c").arg(source(name)).arg("-o").arg(&object));
@@ -70,7 +70,7 @@ fn cushim(arguments: &[&str]) -> String {
     run(Command::new(env!("CARGO_BIN_EXE_cushim")).args(arguments))
 }
 
-/// The launches that reached the libraries that begin so.
+/// The launches that reached libraries whose names begin with `library`.
 fn launches(ran: &Ran, library: &str, keys: &[&str]) -> Vec<String> {
     let lines = ran.log.iter().filter(|l| l.is_launch() && l.library.starts_with(library));
     let words = |line: &crate::log::Line| {
@@ -79,7 +79,7 @@ fn launches(ran: &Ran, library: &str, keys: &[&str]) -> Vec<String> {
     lines.map(words).collect()
 }
 
-/// The way that a user goes: extract, edit, check, run.
+/// A user's steps: extract, edit, check, run.
 #[test]
 fn extracted_edited_and_run() {
     for (major, name) in TOOLKITS {
@@ -123,7 +123,7 @@ fn extracted_edited_and_run() {
     }
 }
 
-/// A cubin, PTX of another toolkit, and PTX for one kernel of a program of several units.
+/// A cubin, PTX of another toolkit, and PTX for one kernel of a program with several units.
 #[test]
 fn cubins_and_other_toolkits() {
     let (Some(newest), Some(oldest)) = (toolkit(TOOLKITS[2].1), toolkit(TOOLKITS[0].1)) else {
@@ -145,7 +145,7 @@ fn cubins_and_other_toolkits() {
         );
         assert_eq!(ran.stderr, "");
     }
-    // Relocatable code: the program's image is the one that the device linker made.
+    // Relocatable device code: the program's image is the output of the device linker.
     let separate = {
         let into = lab.path("separate");
         let mut command = nvcc(&newest, "sm_80");

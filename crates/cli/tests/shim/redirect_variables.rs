@@ -1,5 +1,5 @@
-//! Replacements that use variables of the program's, over a CUDA that knows no variables: what cannot be bound is not
-//! launched. What is bound is seen on the CPU and on a GPU (`c-tests/harness/bound.py`).
+//! Replacements that use the program's variables, with a CUDA that has no variables: they cannot be bound and are not
+//! launched. `c-tests/harness/bound.py` checks bound variables on the CPU and on a GPU.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use crate::redirect::{ALPHA, ALPHA_PARAMS, Way, launches, ptx, under, ways};
 
 const RULE: &str = "[[redirect]]\nname = 'it'\nmatch = { kernel = 'alpha'";
 
-/// Runs with a replacement that declares this, under a rule that goes on so.
+/// Runs with a replacement that contains these declarations, under a rule with this end.
 fn ran(lab: &Lab, way: &Way, declared: &str, rule: &str) -> Ran {
     let text = ptx(&[(ALPHA, ALPHA_PARAMS)]).replace("64\n", &format!("64\n{declared}\n"));
     fs::write(lab.path("new.ptx"), text).unwrap();
@@ -17,7 +17,7 @@ fn ran(lab: &Lab, way: &Way, declared: &str, rule: &str) -> Ran {
     under(way, lab, &[], &rules)
 }
 
-/// How many launches reached the library, and how many of them are the program's own kernel's.
+/// The number of launches that reached the library, and how many were of the program's own kernel.
 fn reached(lab: &Lab, way: &Way, ran: &Ran) -> (usize, usize) {
     let bare = lab.run(&way.program, &[], &way.how);
     let own = launches(&bare, way.face, &["code"]);
@@ -43,11 +43,11 @@ fn what_cannot_be_bound_is_not_launched() {
             "{}",
             bound.stderr
         );
-        // By a condition on launches the program's own kernel is there.
+        // Under a condition on launches the program's own kernel is available.
         let asked = ran(&lab, &way, SCALE, ", grid = [1, '*', '*'] }\nimage = 'new.ptx'\n");
         assert_eq!(reached(&lab, &way, &asked), (2, 2), "{}", asked.stderr);
         assert!(asked.stderr.contains("is launched unchanged"), "{}", asked.stderr);
-        // One of its own needs nothing.
+        // A variable of the replacement's own needs no binding.
         let own = ran(&lab, &way, SCALE, " }\nimage = 'new.ptx'\nown = ['scale']\n");
         assert_eq!((reached(&lab, &way, &own), own.stderr.as_str()), ((2, 0), ""));
         let private = ran(&lab, &way, ".global .u32 private = 3;", " }\nimage = 'new.ptx'\n");

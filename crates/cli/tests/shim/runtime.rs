@@ -1,4 +1,4 @@
-//! The runtime face: every way to launch, misuse, graphs, launches at odd times.
+//! The runtime API: every way to launch, misuse, graphs, launches at unusual moments.
 
 use crate::compare::{DRIVER, RUNTIMES, behaves, exact, same};
 use crate::lab::{How, Lab};
@@ -13,7 +13,7 @@ fn every_way_to_launch() {
     }
 }
 
-/// The same program over its driver: the runtime's calls are the launches, the driver's their children.
+/// The same program over its driver: the runtime's calls count as launches, the driver's as their children.
 #[test]
 fn the_outermost_face_counts() {
     let lab = Lab::new();
@@ -32,7 +32,7 @@ fn the_outermost_face_counts() {
     }
 }
 
-/// With the runtime inside the program only its way to the driver can be seen.
+/// A static runtime is visible only through its driver calls.
 #[test]
 fn a_static_runtime_is_seen_through_its_driver() {
     let lab = Lab::new();
@@ -52,7 +52,7 @@ fn misuse_gets_the_real_answers() {
     }
 }
 
-/// A class that is not recorded shows all the same where a call fails.
+/// A failed call is recorded even if its class is not selected.
 #[test]
 fn failures_of_any_class_show() {
     let lab = Lab::new();
@@ -115,7 +115,7 @@ fn exceptions_and_cancellation_through_a_launch() {
     assert!(ran.stdout.contains("unwound main") && ran.stdout.contains("cancelled 1"));
 }
 
-/// `left` launches were left by a jump and so have no status; all are outermost.
+/// Checks that `left` launches never returned (longjmp), so have no status, and that all are outermost.
 fn left_behind(ran: &crate::lab::Ran, left: usize, all: usize) {
     let trace = &ran.traces[0];
     assert!(trace.is_whole());

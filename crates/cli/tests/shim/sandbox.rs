@@ -1,5 +1,5 @@
-//! Programs that may do little: sandboxes that refuse system calls, limits of all kinds. They run as without us, nothing
-//! of ours is on their stderr, and what could be recorded is.
+//! Restricted programs: sandboxes that refuse system calls, and limits of all kinds. They run as without us, we
+//! print nothing on their stderr, and as much as possible is recorded.
 
 use std::path::Path;
 
@@ -7,14 +7,14 @@ use crate::compare::behaves;
 use crate::lab::{How, Lab, library};
 
 fn how() -> How {
-    // The stub's own log needs what is refused here.
+    // The stub's own log needs calls that are refused here.
     How::default()
         .with("STUB_LOG", "/dev/null")
         .with("CUSHIM_EVENTS", "launch")
         .with("CUSHIM_LOG", "off")
 }
 
-/// Refused before CUDA is used and after the first launch.
+/// The calls are refused before the first use of CUDA, and after the first launch.
 #[test]
 fn system_calls_that_are_refused() {
     let lab = Lab::new();
@@ -56,7 +56,7 @@ fn system_calls_that_are_refused() {
                 for trace in &ran.traces {
                     let there = trace.launches().len() as u64 + trace.lost.iter().sum::<u64>();
                     assert!(there <= 3001 && trace.damaged == 0, "{call} {answer}: {there}");
-                    // What lets us record, lets us record everything.
+                    // Calls without which the recorder still records everything.
                     if ["getrandom", "clock_gettime", "memfd_create", "fallocate", "madvise"]
                         .contains(&call)
                     {
@@ -72,7 +72,7 @@ fn system_calls_that_are_refused() {
     }
 }
 
-/// What is never called, or not when the program has no reason to expect it, may end the program as well.
+/// Calls that we never make, or make only when the program expects them, may end the program.
 #[test]
 fn system_calls_that_end_the_program() {
     let lab = Lab::new();
@@ -88,7 +88,7 @@ fn system_calls_that_end_the_program() {
     }
 }
 
-/// A program that uses no CUDA makes no system call because of us but at its start.
+/// In a program without CUDA we make system calls only at its start.
 #[test]
 fn limits() {
     let lab = Lab::new();
@@ -118,7 +118,7 @@ fn limits() {
         println!("{limit}");
         shell(&plain, &[]);
         let ran = shell(&cuda, &["together", "2", "2000"]);
-        // Its standard output is a file here: with none allowed the program ends by a signal, bare and with us.
+        // Standard output is a file here: with a limit of 0 the program ends by a signal, without and with us.
         if limit != "ulimit -f 0" {
             assert_eq!(ran.stdout, "4000 launches\n", "{limit}");
         }
@@ -134,7 +134,7 @@ fn limits() {
     }
 }
 
-/// Without /proc, and where the folder of the traces cannot be written.
+/// Without /proc, and with a read-only folder for the traces.
 #[test]
 fn nothing_of_the_system_is_there() {
     let lab = Lab::new();
@@ -155,7 +155,7 @@ fn nothing_of_the_system_is_there() {
     }
 }
 
-/// Nothing goes nowhere, and no file stands beside it.
+/// A trace to /dev/null: no file appears beside it.
 #[test]
 fn into_the_null_device() {
     let lab = Lab::new();

@@ -1,4 +1,4 @@
-//! The backend cpu under sanitizers: threads of ours that run kernels and copies are no races of the program's.
+//! The backend cpu under sanitizers: our threads that run kernels and copies cause no reports of races.
 
 use std::process::{Command, Stdio};
 

@@ -1,4 +1,4 @@
-//! Programs with a sanitizer inside, CUDA or not: they start, find nothing to complain of in us, and are traced whole.
+//! Programs with a sanitizer, with and without CUDA: they start, report nothing about us, and have whole traces.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use crate::compare::{RUNTIMES, behaves, same};
 use crate::headers::toolkit;
 use crate::lab::{How, Lab, cudart, stub};
 
-/// Compilers and what they are asked for. A library is named where the program needs it as such.
+/// Compilers and their options. A library is named where the program needs it as a shared library.
 fn builds() -> Vec<(PathBuf, Vec<String>)> {
     let mut all = Vec::new();
     let gcc = PathBuf::from("gcc");
@@ -30,7 +30,7 @@ fn builds() -> Vec<(PathBuf, Vec<String>)> {
     all
 }
 
-/// One of `c-tests/shim`; `None` where this machine lacks that sanitizer.
+/// Builds a program of `c-tests/shim`; `None` if this machine lacks that sanitizer.
 fn build(
     lab: &Lab,
     source: &str,
@@ -46,7 +46,7 @@ fn build(
     }
     let name = format!("{source}-{}", flags.concat().replace(['/', '=', '-', ','], ""));
     let program = lab.build_by(compiler, &name, source, &arguments)?;
-    // One that does not run here tells nothing (HWASan needs a processor's help, TSan an address space).
+    // A sanitizer that does not run here shows nothing (HWASan needs processor support, TSan an address layout).
     let bare = lab.run(&program, &["together", "1", "1"], &How::bare());
     (bare.end == "exit 0" || bare.end == "exit 11").then_some(program)
 }
@@ -79,7 +79,7 @@ fn programs_with_cuda_by_several_threads() {
     assert!(ran >= 4, "gcc has four");
 }
 
-/// A program without AddressSanitizer starts one that has it as a library, in each way that there is.
+/// A program without AddressSanitizer starts one that links it as a library, in every way to start a program.
 #[test]
 fn children_with_address_sanitizer() {
     let lab = Lab::new();
@@ -102,7 +102,7 @@ fn children_with_address_sanitizer() {
             assert_eq!(done.stdout, format!("3\n{how}: exit 0\n"), "{flags:?}");
             assert_eq!(done.traces.len(), 1);
         }
-        // Without an environment we are not there, nor is the path to the stub.
+        // An empty environment has neither our preloading nor the path to the stub.
         let done = behaves(&lab, &parent, &["clean", plain.to_str().unwrap()], &How::default());
         assert!(done.stdout.ends_with("clean: exit 11\n"), "{}", done.stdout);
         ran += 1;
@@ -110,7 +110,7 @@ fn children_with_address_sanitizer() {
     assert!(ran > 0);
 }
 
-/// What a program says to AddressSanitizer goes on counting.
+/// A program's own default options for AddressSanitizer stay valid.
 #[test]
 fn default_options_of_the_program_stay() {
     let lab = Lab::new();
@@ -119,7 +119,7 @@ fn default_options_of_the_program_stay() {
                 int main(int c, char **v) { (void)v; volatile int a[2] = {0}; return a[c * 5]; }\n";
     std::fs::write(&source, text).unwrap();
     let program = lab.build("fault", source.to_str().unwrap(), &["-fsanitize=address"]);
-    // Its own options say nothing of the order; the launcher's ASAN_OPTIONS does.
+    // The program's options do not mention the link order; the launcher's ASAN_OPTIONS does.
     let how = How::default().with("ASAN_OPTIONS", "verify_asan_link_order=0");
     for shim in [false, true] {
         let ran = lab.run(&program, &[], &How { shim, ..how.clone() });

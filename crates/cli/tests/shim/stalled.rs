@@ -1,4 +1,4 @@
-//! `cushim trace` whose output nobody reads: what is recorded meanwhile has a bound, and the rest is counted, or waits.
+//! `cushim trace` while nobody reads its output: the buffered events have a bound; later ones are counted as lost, or the program waits.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use crate::lab::{Lab, library, stub};
 
 const LAUNCHES: usize = 200_000;
-/// Far less than the events take.
+/// A limit far below the size of the events.
 const BACKLOG: u64 = 4 << 20;
 
 struct Traced {
@@ -28,7 +28,7 @@ impl Traced {
         Traced { launcher: command.spawn().unwrap(), said }
     }
 
-    /// Waits until the program has ended, which says how often it launched.
+    /// Waits for the program's end, and returns the number of launches that it reports.
     fn ended(&self) -> bool {
         let end = Instant::now() + Duration::from_secs(100);
         while Instant::now() < end {
@@ -40,7 +40,7 @@ impl Traced {
         false
     }
 
-    /// What the launcher's private folder takes.
+    /// The size of the launcher's private folder.
     fn spooled(&self) -> u64 {
         use std::os::unix::fs::MetadataExt;
         self.spool().map_or(0, |folder| {
@@ -57,7 +57,7 @@ impl Traced {
         })
     }
 
-    /// Reads all of the output: how many launches it shows, and the summary.
+    /// Reads all output; returns the number of launches in it, and the summary.
     fn read(mut self) -> (usize, serde_json::Value) {
         let mut text = String::new();
         self.launcher.stderr.take().unwrap().read_to_string(&mut text).unwrap();
@@ -94,7 +94,7 @@ fn or_it_waits_and_nothing_is_lost() {
     assert_eq!(fs::read_to_string(said).unwrap(), format!("{LAUNCHES}\n"));
 }
 
-/// While nobody reads, a signal still reaches the program; when that is gone, the launcher itself.
+/// While nobody reads, a signal still reaches the program; after the program's end it ends the launcher.
 #[test]
 fn signals_reach_the_program_and_then_the_launcher() {
     use std::os::unix::process::ExitStatusExt;
@@ -132,8 +132,8 @@ fn signals_reach_the_program_and_then_the_launcher() {
     assert_eq!(ended.signal(), Some(libc::SIGTERM));
 }
 
-/// Each thread has a chunk that it writes, and 40 of them are more than the room: a reader that keeps up is not waited
-/// for, as there is nothing that it could give back.
+/// Each thread writes its own chunk, and 40 chunks exceed the limit. The program does not wait for a reader that
+/// keeps up, as that could free nothing more.
 #[test]
 fn more_threads_than_the_room_has_chunks() {
     let lab = Lab::new();
@@ -149,7 +149,7 @@ fn more_threads_than_the_room_has_chunks() {
     assert_eq!((launches, ran.status.success()), (60_000, true));
 }
 
-/// What processes leave that end without telling is read and removed while others run.
+/// Files of processes that ended abruptly are read and removed while other processes run.
 #[test]
 fn files_of_processes_that_are_gone() {
     let lab = Lab::new();
@@ -163,7 +163,7 @@ fn files_of_processes_that_are_gone() {
     let traced = Traced { launcher: command.spawn().unwrap(), said };
     let end = Instant::now() + Duration::from_secs(60);
     let files = || traced.spool().map_or(0, |folder| fs::read_dir(folder).unwrap().count());
-    // Only the program's own is left.
+    // Only the program's own file is left.
     while !lab.path("done").exists() || files() > 1 {
         assert!(Instant::now() < end, "{} files", files());
         std::thread::sleep(Duration::from_millis(20));
@@ -174,7 +174,7 @@ fn files_of_processes_that_are_gone() {
     assert!(text.contains("100 launches of 1 kernel") && text.contains("51 processes"), "{text}");
 }
 
-/// A process that outlives the run makes no folder for what nobody would read.
+/// A process that outlives the run creates no folder that nobody would read.
 #[test]
 fn who_outlives_the_run_leaves_nothing() {
     let lab = Lab::new();
@@ -204,7 +204,7 @@ fn who_outlives_the_run_leaves_nothing() {
     assert!(!said.contains("not tracing"), "{said}");
 }
 
-/// Nobody is waited for who is gone, and the next launcher tidies up.
+/// The program does not wait for a killed launcher, and the next launcher cleans up.
 #[test]
 fn a_launcher_that_is_killed_holds_nobody_up() {
     let lab = Lab::new();
@@ -214,7 +214,7 @@ fn a_launcher_that_is_killed_holds_nobody_up() {
     traced.launcher.kill().unwrap();
     traced.launcher.wait().unwrap();
     assert!(traced.ended(), "the program goes on without its launcher");
-    // By now a launcher of another test may have removed it.
+    // A launcher of another test may already have removed it.
     std::thread::sleep(Duration::from_millis(2500));
     let mut next = Command::new(env!("CARGO_BIN_EXE_cushim"));
     next.args(["trace", "--backend", "native", "true"]).env("CUSHIM_LIB", library());

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::compare::{RUNTIMES, same};
 use crate::lab::{How, Lab};
 
-/// All come first to CUDA at the same moment: through the runtime alone, and with the driver below it.
+/// All threads use CUDA for the first time at the same moment: with the runtime alone, and with the driver below.
 #[test]
 fn sixty_four_threads_at_once() {
     let lab = Lab::new();
@@ -21,7 +21,7 @@ fn sixty_four_threads_at_once() {
     }
 }
 
-/// First use is the moment that goes wrong: many processes, each with its threads at a barrier.
+/// Races at first use: many processes, each with its threads at a barrier.
 #[test]
 fn concurrent_first_use_again_and_again() {
     let lab = Lab::new();
@@ -46,8 +46,8 @@ fn five_hundred_short_lived_threads() {
     assert!(size < 4 << 20, "threads that end hand their buffers on: {size} bytes");
 }
 
-/// Launches in a handler are inside the call that they interrupt; while the interrupted launch is being
-/// stored they cannot be stored, and are counted. The others are there.
+/// Launches in a signal handler are nested in the call that they interrupt. If they interrupt the recorder while
+/// it stores an event, they are counted as lost; the others are in the trace.
 #[test]
 fn launches_in_signal_handlers() {
     let lab = Lab::new();

@@ -1,4 +1,4 @@
-//! Tools: what they see, what they change, how they fail. Programs run against the test-only CUDA.
+//! Tools: what they see and change, and how they fail. Programs run against the test-only CUDA.
 
 use std::fs;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use std::process::Command;
 use crate::lab::{How, Lab, Ran, root};
 use crate::redirect::{code, replacement};
 
-/// A tool of `c-tests/tools`.
+/// Builds a tool of `c-tests/tools`.
 fn tool(lab: &Lab, source: &str) -> String {
     let into = lab.path(&format!("lib{source}.so"));
     let compiler = if source.ends_with(".cpp") { "g++" } else { "gcc" };
@@ -23,7 +23,7 @@ fn tool(lab: &Lab, source: &str) -> String {
     into.to_str().unwrap().to_owned()
 }
 
-/// A program with a shared and with a static runtime; where its launches show.
+/// A program with a shared and with a static runtime, and the library in whose log its launches appear.
 fn programs(lab: &Lab, source: &str) -> Vec<(PathBuf, &'static str, How)> {
     let mut all = Vec::new();
     for major in [11, 12, 13] {
@@ -69,7 +69,7 @@ fn what_a_tool_sees() {
             said.iter().any(|l| l.starts_with("call register ") || l.starts_with("call module ")),
             "{all}"
         );
-        // The runtime takes its images back in a handler that was registered before: no call comes after.
+        // The runtime unregisters its images in an exit handler that was registered earlier: no call follows.
         assert_eq!(said.last(), Some(&"end of process"), "{all}");
         let keys = ["kernel", "grid", "args", "status"];
         assert_eq!(launches(&ran, face, &keys), launches(&bare, face, &keys));
@@ -115,15 +115,15 @@ fn what_a_tool_changes() {
         assert_eq!(launches(&run("shape", ""), face, &["grid"]), ["9,1,1"; 3]);
         let args = launches(&run("args", ""), face, &["args"]);
         assert!(args.iter().all(|a| a[16..24] == *"4d000000"), "{args:?}");
-        // CUDA called inside a callback is the tool's own affair.
+        // A CUDA call inside a callback is not shown to the tool.
         let again = run("again see", "");
         assert!(!again.stderr.contains("call memory"), "{}", again.stderr);
         assert_eq!(launches(&again, face, &["kernel"]).len(), 3);
     }
 }
 
-/// A tool that calls CUDA as the program does comes to our export: its own call is not shown to it, else it could call
-/// itself for ever.
+/// A tool that calls CUDA by name reaches our export. Its own call is not shown to it: otherwise it could
+/// recurse without end.
 #[test]
 fn a_tools_own_calls_are_not_shown_to_it() {
     let lab = Lab::new();
@@ -139,7 +139,7 @@ fn a_tools_own_calls_are_not_shown_to_it() {
     }
 }
 
-/// Destructors run after exit handlers: what they launch is not shown to a tool that was told of the end.
+/// Destructors run after exit handlers: their launches are not shown to a tool that was told of the process's end.
 #[test]
 fn after_the_end_no_tool_is_asked() {
     let lab = Lab::new();
@@ -163,7 +163,7 @@ fn marks_are_recorded() {
     assert_eq!(marks, ["probe", "probe"]);
 }
 
-/// Whatever is wrong with a tool is said, and the program runs as without it.
+/// Any fault of a tool causes a message, and the program runs as without it.
 #[test]
 fn tools_that_are_none() {
     let lab = Lab::new();
@@ -188,7 +188,7 @@ fn tools_that_are_none() {
         assert!(ran.stderr.contains(why), "{why}: {}", ran.stderr);
         assert_eq!((&ran.stdout, &ran.end), (&bare.stdout, &bare.end));
     }
-    // A later tool of the same version works, without what is not known here.
+    // A newer tool of the same version works without the callbacks that cushim does not know.
     let how = How::shim().with("CUSHIM_TOOL", &probe).with("PROBE", "long see");
     let ran = lab.run(&program, &["launch", "1"], &how);
     assert!(ran.stderr.contains("it uses callbacks that cushim"), "{}", ran.stderr);
@@ -206,7 +206,7 @@ fn several_tools_in_their_order() {
         let ran = lab.run(&program, &[], &how.with("HISTOGRAM", counts.to_str().unwrap()));
         assert_eq!(ran.end, "exit 3", "{}", ran.stderr);
         let rows = fs::read_to_string(&counts).unwrap();
-        // The second tool sees what the first one made of the launch.
+        // The second tool sees the launch as the first tool changed it.
         assert!(rows.lines().all(|row| row.contains("<<<(9, ")), "{rows}");
         assert!(
             rows.contains("alpha(float*, int, float)<<<(9, 2, 3), (4, 5, 6), 1024>>>"),
@@ -223,8 +223,8 @@ fn the_nan_checker_finds_them() {
         let how = how.with("STUB_MEMORY", "1").with("CUSHIM_TOOL", &nan);
         let fine = lab.run(&program, &["1"], &how);
         let said = fine.stderr.contains("NaN");
-        // What a kernel "computes" here is its image's hash added to each byte: a replacement is sought that makes
-        // the bytes 252 to 255 of the first pattern those of a NaN.
+        // The stub's "kernel" adds its image's hash to each byte: the test looks for a replacement that turns the
+        // bytes 252 to 255 of the first pattern into those of a NaN.
         assert!(!said, "{}", fine.stderr);
         let text = (0..).map(|n| format!("{}// {n}\n", replacement())).find(|text| {
             let add = u8::from_str_radix(&code(text)[6..], 16).unwrap();
@@ -245,7 +245,7 @@ fn the_nan_checker_finds_them() {
     }
 }
 
-/// From a program to a folder, and from there to a launch of its own.
+/// Captures a launch of a program into a folder, and replays it from there.
 #[test]
 fn a_launch_is_captured_and_replayed() {
     let lab = Lab::new();
@@ -264,7 +264,7 @@ fn a_launch_is_captured_and_replayed() {
         assert_eq!(launch["kernel"], "_Z5alphaPfif");
         assert_eq!(launch["buffers"][0]["pointers"][0]["offset"], 8, "{text}");
         assert_eq!(fs::read(folder.join("buffer-0.in")).unwrap().len(), 64);
-        // What is there is not overwritten.
+        // An existing folder is not overwritten.
         let again = lab.run(&program, &["3"], &how);
         assert!(again.stderr.contains("is there already"), "{}", again.stderr);
         if number > 1 {
@@ -283,7 +283,7 @@ fn a_launch_is_captured_and_replayed() {
         assert!(alike.stdout.contains("20 launches: 2.000 µs at least"), "{}", alike.stdout);
         let launched = launches(&alike, "cuda", &["kernel", "grid"]);
         assert_eq!(launched, vec!["_Z5alphaPfif 2,1,1"; 21]);
-        // What an outer launcher told the library holds for this process, too.
+        // Settings that an outer launcher passed to the library apply to this process, too.
         for (events, traces) in [("all", 1), ("none", 0)] {
             let how = How::shim().with("STUB_MEMORY", "1").with("CUSHIM_LAUNCHER", "1");
             let how = how.with("CUSHIM_EVENTS", events);

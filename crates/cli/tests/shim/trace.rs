@@ -1,4 +1,4 @@
-//! What was recorded: trace files, read with the crate that everybody reads them with.
+//! Reads recorded trace files with the reader that all commands use.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,22 +8,22 @@ use cushim_trace::layout::{LAUNCH_ARGS_NULL, LAUNCH_ARGS_UNKNOWN, LOST_KINDS};
 use cushim_trace::meta::Metadata;
 use cushim_trace::reader::TraceFile;
 
-/// A whole trace file.
+/// The content of a trace file.
 #[derive(Debug)]
 pub struct Trace {
-    /// The file.
+    /// The path of the file.
     pub path: PathBuf,
-    /// Process id in it.
+    /// The process id in it.
     pub pid: u32,
     /// The process ended through `exit`.
     pub closed: bool,
-    /// Missing events by reason.
+    /// Lost events by reason.
     pub lost: [u64; LOST_KINDS],
-    /// Things that could not be understood.
+    /// The number of records that could not be understood.
     pub damaged: u64,
     /// Its events in the reader's order.
     pub calls: Vec<Recorded>,
-    /// What events refer to.
+    /// The kernels, images and other metadata that events refer to.
     pub metadata: Metadata,
 }
 
@@ -32,19 +32,19 @@ pub struct Trace {
 pub struct Recorded {
     /// The function's name.
     pub function: String,
-    /// How many recorded calls enclose it.
+    /// The number of recorded calls that enclose it.
     pub depth: u8,
-    /// What it answered; `None` if it had not come back.
+    /// Its result; `None` if it never returned.
     pub status: Option<i32>,
-    /// For a launch or a kernel node: as text, see [`crate::log::Line::launch`].
+    /// A launch or kernel node as text, see [`crate::log::Line::launch`].
     pub launch: Option<String>,
-    /// For any other call: argument words.
+    /// The argument words of any other call.
     pub words: Vec<u64>,
-    /// The thread.
+    /// The thread id.
     pub tid: u32,
 }
 
-/// All traces of a folder.
+/// Reads all traces of a folder.
 pub fn read_all(folder: &Path) -> Vec<Trace> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
     let mut paths: Vec<PathBuf> = entries.map(|e| e.unwrap().path()).collect();
@@ -52,7 +52,7 @@ pub fn read_all(folder: &Path) -> Vec<Trace> {
     paths.iter().map(|path| read(path)).collect()
 }
 
-/// One trace.
+/// Reads one trace.
 pub fn read(path: &Path) -> Trace {
     let mut file = TraceFile::open(path).unwrap_or_else(|e| panic!("{e}"));
     let mut calls = Vec::new();
@@ -107,7 +107,7 @@ fn recorded(metadata: &Metadata, event: &Event<'_>) -> Recorded {
 }
 
 impl Trace {
-    /// Whether nothing is missing in it or wrong with it.
+    /// Whether it lost no event and has no damage.
     pub fn is_whole(&self) -> bool {
         self.damaged == 0 && self.lost.iter().all(|&n| n == 0)
     }

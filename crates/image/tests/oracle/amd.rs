@@ -11,7 +11,7 @@ use cushim_image::{Codec, Limits};
 
 use crate::tools::{folder, run, source, toolkit};
 
-/// Processors with the code-object versions that clang 19 can write for them.
+/// Processors, and the code-object versions that clang 19 can write for them.
 const TARGETS: [(&str, &str); 6] = [
     ("gfx90a", "4"),
     ("gfx90a:xnack+", "5"),
@@ -21,7 +21,7 @@ const TARGETS: [(&str, &str); 6] = [
     ("gfx9-generic", "6"),
 ];
 
-/// A kernel's numbers and arguments, by the names of the metadata.
+/// A kernel's resource numbers and arguments, by the names in the metadata.
 type Numbers = (BTreeMap<String, String>, Vec<(u32, u32, String)>);
 
 /// The kernels that `llvm-readelf --notes` prints, by name.
@@ -81,7 +81,7 @@ fn code_objects() {
         let object = amdgpu::read(&bytes, &Limits::DEFAULT).expect("reads");
         assert_eq!(object.arch.to_string(), target);
         assert_eq!(object.version.to_string(), version, "{target}");
-        // The ELF header alone says the same, in its own order of features.
+        // The ELF header alone gives the same target, with its own order of features.
         let header = amdgpu::arch(&bytes).expect("reads");
         assert_eq!(header.to_string(), target);
         let printed = printed(&run(&folder, &bin.join("llvm-readelf"), &["--notes", &name]));
@@ -150,8 +150,8 @@ fn bundles() {
     }
 }
 
-/// HIP objects as clang makes them, plain and compressed: the code objects are
-/// those that clang-offload-bundler takes out of the section.
+/// HIP objects as clang makes them, plain and compressed: the code objects equal
+/// those that clang-offload-bundler extracts from the section.
 #[test]
 fn hip_objects() {
     let Some(toolkit) = toolkit("clang-19") else { return };

@@ -1,4 +1,4 @@
-//! NVIDIA's compilers against cuobjdump.
+//! Compares the readers with cuobjdump, on the output of NVIDIA's compilers.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use cushim_image::{Codec, Cubin, Limits, fatbin};
 
 use crate::tools::{folder, run, source, toolkit};
 
-/// One image as `cuobjdump -all -res-usage` prints it.
+/// One image in the output of `cuobjdump -all -res-usage`.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Printed {
     kind: String,
@@ -22,7 +22,7 @@ struct Printed {
     kernels: Vec<(String, String)>,
 }
 
-/// Parses cuobjdump's text. A group's head is no image; its members are.
+/// Parses cuobjdump's text. The head of a group is no image; its members are.
 fn parse(text: &str) -> Vec<Printed> {
     let mut out: Vec<Printed> = Vec::new();
     let mut group = false;
@@ -32,7 +32,7 @@ fn parse(text: &str) -> Vec<Printed> {
         if let Some(kind) = line.strip_prefix("Fatbin ").and_then(|l| l.strip_suffix(" code:")) {
             group = if kind == HEAD { true } else { group && member };
             let kind = kind.to_owned();
-            // What a group's head says of packing holds for its members.
+            // The head of a group says for all its members whether they are compressed.
             out.push(Printed { kind, compressed: group, ..Printed::default() });
             continue;
         }
@@ -60,10 +60,10 @@ fn parse(text: &str) -> Vec<Printed> {
     out
 }
 
-/// What cuobjdump calls the head of a group.
+/// The word that cuobjdump prints for a kind of image.
 const HEAD: &str = "concatenated entry";
 
-/// The same of ours.
+/// Our kernel's numbers in the same form.
 fn ours(image: &Image<'_>) -> Printed {
     let kind = match image.kind {
         ImageKind::Cubin => "elf",
@@ -95,7 +95,7 @@ fn numbers(kernel: &Kernel) -> String {
     let stack = match kernel.stack {
         Some(Stack::Unbounded) => "UNKNOWN".to_owned(),
         Some(Stack::Bytes(bytes)) => bytes.to_string(),
-        // Before device linking.
+        // The stack size is unknown before device linking.
         None => "0".to_owned(),
     };
     let mut text = format!(
@@ -110,7 +110,7 @@ fn numbers(kernel: &Kernel) -> String {
     text
 }
 
-/// Compares everything that cuobjdump says of `file`, and what it extracts.
+/// Compares our listing of `file` with cuobjdump's, and the extracted images.
 pub fn compare(cuobjdump: &Path, folder: &Path, file: &str) {
     let bytes = std::fs::read(folder.join(file)).expect("the compiled file");
     let inventory = inventory::read(&bytes, &Limits::DEFAULT);
@@ -120,8 +120,8 @@ pub fn compare(cuobjdump: &Path, folder: &Path, file: &str) {
     assert!(!printed.is_empty(), "{file}: cuobjdump prints nothing");
     let sorted = |mut images: Vec<Printed>| {
         for image in &mut images {
-            // cuobjdump goes through the symbol table in its own order, and
-            // leaves constant banks that are empty.
+            // cuobjdump prints kernels in an order of its own, and
+            // omits empty constant banks.
             image.kernels.sort();
         }
         images
@@ -141,7 +141,7 @@ pub fn compare(cuobjdump: &Path, folder: &Path, file: &str) {
         std::fs::create_dir_all(&out).expect("a folder in target");
         let path = folder.join(file);
         run(&out, cuobjdump, &["-all", extract, "all", path.to_str().expect("UTF-8")]);
-        // Units compiled with an identifier share one name: the last stays.
+        // Units with the same identifier share one file name: the last one remains.
         let last: HashMap<&String, &&Image<'_>> = names.iter().zip(&images).collect();
         for (name, image) in last {
             let theirs = std::fs::read(out.join(name)).expect("an extracted file");
@@ -151,7 +151,7 @@ pub fn compare(cuobjdump: &Path, folder: &Path, file: &str) {
     }
 }
 
-/// Options of one program of the matrix.
+/// The options of one program in the matrix.
 struct Case {
     name: &'static str,
     arguments: &'static [&'static str],
@@ -161,7 +161,7 @@ const fn case(name: &'static str, arguments: &'static [&'static str]) -> Case {
     Case { name, arguments }
 }
 
-/// What every toolkit can do.
+/// Options that every toolkit supports.
 const COMMON: [Case; 9] = [
     case("plain.o", &["-arch=sm_80", "-c"]),
     case(
@@ -288,7 +288,7 @@ fn cuda_13_5() {
     }
 }
 
-/// Bare cubins say what they were compiled for.
+/// Plain cubins name their target.
 fn targets(bin: &Path, folder: &Path, names: &[&str]) {
     std::fs::write(folder.join("one.cu"), "__global__ void one() {}\n").expect("a file");
     for name in names {
@@ -301,7 +301,7 @@ fn targets(bin: &Path, folder: &Path, names: &[&str]) {
     }
 }
 
-/// `fatbinary -concat`.
+/// The output of `fatbinary -concat`.
 fn groups(bin: &Path, folder: &Path) {
     let kernels = source("kernels.cu");
     let kernels = kernels.to_str().expect("UTF-8");
@@ -321,7 +321,7 @@ fn groups(bin: &Path, folder: &Path) {
     }
 }
 
-/// What we write, cuobjdump reads.
+/// cuobjdump reads the images that we write.
 fn written(bin: &Path, folder: &Path) {
     use cushim_image::arch::{Arch, SmVariant};
     use fatbin::{Image, Kind};

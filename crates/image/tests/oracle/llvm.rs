@@ -26,7 +26,7 @@ fn printed(bin: &Path, folder: &Path, file: &str) -> Vec<[String; 4]> {
     out
 }
 
-/// Compares what lies in OffloadBinaries in `file`.
+/// Compares the images in the OffloadBinaries of `file`.
 fn listed(bin: &Path, folder: &Path, file: &str) -> usize {
     let bytes = std::fs::read(folder.join(file)).expect("a file");
     let inventory = inventory::read(&bytes, &Limits::DEFAULT);
@@ -64,7 +64,7 @@ fn offload_binaries() {
         assert_eq!(*image.place.unpack(&Limits::DEFAULT).expect("unpacks"), *original);
     }
 
-    // What we write, it reads: version 1 is what LLVM 19 knows.
+    // LLVM's tools read the images that we write, in version 1, which LLVM 19 knows.
     let image = |arch, data| offload::Image {
         kind: offload::ImageKind::Object,
         producer: 2,

@@ -1,9 +1,9 @@
-//! The readers against NVIDIA's and LLVM's own tools, over what their compilers
-//! write: listings, extracted bytes and resource numbers must agree exactly.
+//! Compares the readers with NVIDIA's and LLVM's own tools, on the output of their
+//! compilers: listings, extracted bytes and resource numbers must agree exactly.
 //!
-//! Wants toolkits as `scripts/cuda-toolkits` puts them into `target/toolkits`
-//! (or where `CUSHIM_TOOLKITS` says); a case whose tools are missing says so and
-//! passes.
+//! Needs toolkits from `scripts/cuda-toolkits` in `target/toolkits` (or in
+//! `CUSHIM_TOOLKITS`); a case without its tools passes and reports what it left
+//! out.
 
 mod amd;
 mod cuda;

@@ -1,9 +1,9 @@
-//! Finding and running compilers and oracles.
+//! Finds and runs compilers and reference tools.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Folder of a toolkit, `None` (and a message) where it is not installed.
+/// The folder of a toolkit; `None` and a message if it is not installed.
 pub fn toolkit(name: &str) -> Option<PathBuf> {
     let root = std::env::var_os("CUSHIM_TOOLKITS")
         .map(PathBuf::from)
@@ -16,7 +16,7 @@ pub fn toolkit(name: &str) -> Option<PathBuf> {
     None
 }
 
-/// Says that something was left out and why; `scripts/test` repeats it at its end.
+/// Reports that a test left something out, and why; `scripts/test` repeats it at its end.
 fn left_out(what: &str) {
     eprintln!("left out: {what}");
     if let Some(file) = std::env::var_os("TEST_SKIPS") {
@@ -26,7 +26,7 @@ fn left_out(what: &str) {
     }
 }
 
-/// A source of `tests/data`.
+/// A source file in `tests/data`.
 pub fn source(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
 }
@@ -39,8 +39,8 @@ pub fn folder(case: &str) -> PathBuf {
     path
 }
 
-/// Runs a program in `folder`; its standard output. Panics with everything it
-/// said where it fails.
+/// Runs a program in `folder`; returns its standard output. Panics with all its output
+/// if it fails.
 pub fn run(folder: &Path, program: &Path, arguments: &[&str]) -> String {
     let output = Command::new(program)
         .args(arguments)
@@ -49,7 +49,7 @@ pub fn run(folder: &Path, program: &Path, arguments: &[&str]) -> String {
         .unwrap_or_else(|error| panic!("{}: {error}", program.display()));
     let out = String::from_utf8_lossy(&output.stdout).into_owned();
     let complaints = String::from_utf8_lossy(&output.stderr);
-    // cuobjdump fails where a kind of image is not there at all.
+    // cuobjdump fails if the file has no image of a kind.
     let nothing = complaints.contains("No ") && complaints.contains("file found to extract");
     assert!(
         output.status.success() || nothing,

@@ -65,7 +65,7 @@ mod tests {
     fn from_narrow(bytes: &[u8]) -> String {
         let mut bytes = bytes.to_vec();
         bytes.push(0);
-        // SAFETY: ends in a zero.
+        // SAFETY: the text ends in a zero.
         unsafe { narrow(bytes.as_ptr().cast()) }.into_owned()
     }
 
@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn wide_texts() {
         let codes = |text: &str| text.chars().map(|c| c as Wide).chain([0]).collect::<Vec<_>>();
-        // SAFETY: each ends in a zero.
+        // SAFETY: each text ends in a zero.
         let back = |codes: &[Wide]| unsafe { wide(codes.as_ptr()) }.into_owned();
         assert_eq!(back(&codes("größe 𝄞")), "größe 𝄞");
         assert_eq!(back(&[0xd800, -1, 65, 0]), "\u{fffd}\u{fffd}A");

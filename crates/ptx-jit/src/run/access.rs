@@ -152,7 +152,7 @@ mod tests {
         for start in 0..20 {
             for length in 0..60 {
                 let mut out = vec![0xee; length];
-                // SAFETY: inside of the array.
+                // SAFETY: inside the array.
                 unsafe { read(from.0.as_ptr().add(start), &mut out) };
                 assert_eq!(out, &from.0[start..start + length]);
                 let mut to = Line([0xdd; 96]);
@@ -165,7 +165,7 @@ mod tests {
         }
     }
 
-    /// Copies by bytes, and copies that write a value twice, fail this.
+    /// Copies byte by byte, and copies that write a value twice, fail this test.
     #[test]
     fn values_are_seen_whole_and_written_once() {
         let place = Line([0; 96]);
@@ -176,7 +176,7 @@ mod tests {
                 let at = std::ptr::with_exposed_provenance_mut::<u8>(at);
                 for n in 1..400_000u32 {
                     let value: Vec<u8> = n.to_ne_bytes().repeat(5);
-                    // SAFETY: inside of the array, which nobody borrows meanwhile.
+                    // SAFETY: inside the array, which nothing borrows meanwhile.
                     unsafe { write(at, &value[..20]) };
                 }
                 end.store(true, Ordering::Release);
@@ -185,7 +185,7 @@ mod tests {
             let mut last = 0;
             while !end.load(Ordering::Acquire) {
                 let mut bytes = [0; 16];
-                // SAFETY: 16 bytes that live until the threads have ended, and are touched by these functions alone.
+                // SAFETY: 16 bytes that live until the threads have ended; only these functions access them.
                 unsafe { read(at, &mut bytes) };
                 let parts: Vec<u32> =
                     bytes.chunks(4).map(|b| u32::from_ne_bytes(b.try_into().unwrap())).collect();

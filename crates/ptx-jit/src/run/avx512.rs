@@ -138,8 +138,8 @@ mod tests {
     #[repr(align(64))]
     struct Slots([Slot; SLOTS]);
 
-    /// The processor's instruction and the definition give the same bits: of edges, numbers that cancel each
-    /// other, and all sorts.
+    /// The processor's instruction and the definition give the same bits: for edge values, numbers that cancel, and
+    /// random numbers.
     #[test]
     fn directed_roundings_by_instruction_are_the_defined_ones() {
         if !is_x86_feature_detected!("avx512f") {
@@ -181,7 +181,7 @@ mod tests {
             let same = [0, SAME, SAME << 1, SAME << 2][round as usize % 4];
             for flags in [0, DOWN, UP].into_iter().flat_map(|r| [r | same, r | FTZ | same]) {
                 let (mut ours, mut defined) = (slots, slots);
-                // SAFETY: the processor has it.
+                // SAFETY: the processor has the instruction.
                 unsafe { fused(&mut ours.0, flags) };
                 by_definition(&mut defined.0, flags);
                 for l in 0..32 {

@@ -91,7 +91,7 @@ pub(super) fn find(code: &[u8], registers: &[u64; 16]) -> Option<Operand> {
 mod tests {
     use super::find;
 
-    /// Bytes as GNU's assembler makes them.
+    /// Machine code from GNU's assembler.
     #[test]
     fn operands_of_loads_and_stores() {
         let r: [u64; 16] = std::array::from_fn(|n| (n as u64 + 1) << 16);

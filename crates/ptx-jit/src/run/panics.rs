@@ -101,7 +101,7 @@ B: vote.sync.ballot.b32 v, q, -1; shfl.sync.idx.b32 v, j, i, 31, -1; match.any.s
 
     fn with_arena<T>(body: impl FnOnce(Arena) -> T) -> T {
         let mut memory = vec![0u64; 1 << 14];
-        // SAFETY: the memory stays, and is used by kernels only.
+        // SAFETY: the memory stays allocated, and only kernels use it.
         let arena = unsafe { Arena::new(memory.as_mut_ptr() as u64, 8 << 14) }.unwrap();
         body(arena)
     }
@@ -116,7 +116,7 @@ B: vote.sync.ballot.b32 v, q, -1; shfl.sync.idx.b32 v, j, i, 31, -1; match.any.s
         })
     }
 
-    /// Keeps what it is warned of.
+    /// Keeps the warnings that it gets.
     #[derive(Default)]
     struct Warned(std::cell::RefCell<Vec<String>>);
 
@@ -147,7 +147,7 @@ B: vote.sync.ballot.b32 v, q, -1; shfl.sync.idx.b32 v, j, i, 31, -1; match.any.s
         let NotCompiled::Panicked { kernel, message } = &why else { panic!("{why}") };
         assert_eq!(kernel, "k");
         assert!(message.contains("index out of bounds"), "{why}");
-        // Code for one shape of blocks is there; making it for another panics, and making it better.
+        // Code for one block shape exists; compiling it for another panics, and so does optimising it.
         let kernel = Kernel::new(&module, 0, [64, 1, 1]).unwrap();
         let host = Warned::default();
         let run = |block: [u32; 3]| {
@@ -177,7 +177,7 @@ B: vote.sync.ballot.b32 v, q, -1; shfl.sync.idx.b32 v, j, i, 31, -1; match.any.s
         assert!(warned[0].ends_with("the interpreter runs it"), "{warned:?}");
     }
 
-    /// Of helpers whose answer the code does not look at, too.
+    /// Also helpers whose result the code ignores.
     #[test]
     fn a_launch_whose_helper_panics_ends_with_an_error_and_the_next_does_not() {
         let module = module();
@@ -200,7 +200,7 @@ B: vote.sync.ballot.b32 v, q, -1; shfl.sync.idx.b32 v, j, i, 31, -1; match.any.s
                 assert_eq!(fault.kernel, "k");
             }
         }
-        // Which helpers there is code for instead depends on the processor; these are always called.
+        // Which helpers generated code replaces depends on the processor; it always calls these.
         for which in [
             Which::Load,
             Which::Store,
@@ -217,10 +217,10 @@ B: vote.sync.ballot.b32 v, q, -1; shfl.sync.idx.b32 v, j, i, 31, -1; match.any.s
         static CALLED: Cell<(Which, bool)> = const { Cell::new((Which::Pure, false)) };
     }
 
-    /// Stands for generated code: calls one helper, and must never get an answer.
+    /// Acts as generated code: calls one helper, which must never return.
     unsafe extern "C" fn calls_one(w: *mut Warp) -> u32 {
         let (which, preserving) = CALLED.get();
-        // SAFETY: as generated code finds them.
+        // SAFETY: the arguments that generated code passes.
         unsafe {
             let helpers = (*w).helpers;
             if preserving {
@@ -263,7 +263,7 @@ B: vote.sync.ballot.b32 v, q, -1; shfl.sync.idx.b32 v, j, i, 31, -1; match.any.s
                 for preserving in [false, true] {
                     CALLED.set((*which, preserving));
                     NEXT.set(Some(*which));
-                    // SAFETY: a warp of a slot, and code that does with it what is allowed.
+                    // SAFETY: a slot's warp, and code that uses it as generated code does.
                     let (status, _) = unsafe { trap::enter(calls_one, (0, 0), slot.first(), 0) };
                     NEXT.set(None);
                     assert_eq!(status, FAULT, "{which:?}");

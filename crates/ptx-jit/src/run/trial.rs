@@ -64,7 +64,7 @@ impl Trial {
 mod tests {
     use super::*;
 
-    /// The choice after both had turns of 16 blocks, which take so many microseconds.
+    /// The choice after both kinds of code ran turns of 16 blocks, which took this many microseconds.
     fn choice(usual: u64, llvm: u64) -> bool {
         let trial = Trial::default();
         for _ in 0..10_000 {

@@ -1,23 +1,23 @@
-//! The text of a kernel that runs litmus tests by one way.
+//! The PTX of a kernel that runs litmus tests with one way of ordering.
 
 use crate::model::{Access, Place, TESTS, Way};
 use std::fmt::Write;
 
-/// How the lanes of a role lie, each of which has an instance of its own.
+/// Where the lanes of a role have their locations; each lane runs its own instance.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Shape {
-    /// Beside each other.
+    /// Adjacent locations.
     Row,
-    /// Each in a line of the cache of its own.
+    /// Each location in its own cache line.
     Spread,
-    /// In no order.
+    /// In mixed order.
     Mixed,
-    /// One lane only, under a guard.
+    /// A single lane, under a guard.
     One,
-    /// Beside each other, 64 bits.
+    /// Adjacent locations of 64 bits.
     Wide,
     WideMixed,
-    /// Two values at once.
+    /// Two values in one access.
     Vector,
 }
 
@@ -32,7 +32,7 @@ pub const SHAPES: [Shape; 7] = [
 ];
 
 impl Shape {
-    /// Bytes from one lane's location to the next one's.
+    /// Bytes between the locations of two lanes.
     pub fn stride(self) -> u64 {
         match self {
             Shape::Row | Shape::Mixed => 4,
@@ -41,7 +41,7 @@ impl Shape {
         }
     }
 
-    /// Bytes of the locations of one step.
+    /// Bytes of all locations of one step.
     pub fn row(self) -> u64 {
         if self == Shape::One { 64 } else { 32 * self.stride() }
     }
@@ -51,12 +51,12 @@ impl Shape {
         if self == Shape::One { RESULT } else { 32 * RESULT }
     }
 
-    /// Steps from one meeting of the roles to the next: a power of 2, more where they take little room.
+    /// Steps between two meetings of the roles: a power of 2; more where a step needs little memory.
     pub fn steps(self) -> u32 {
         if self == Shape::One { 4096 } else { 256 }
     }
 
-    /// Some addresses are generic.
+    /// The state space of the accesses; some shapes use generic addresses.
     fn space(self) -> &'static str {
         if matches!(self, Shape::Spread | Shape::One | Shape::WideMixed) { "" } else { ".global" }
     }
@@ -70,18 +70,18 @@ impl Shape {
     }
 }
 
-/// Who takes a role.
+/// Between whom the roles are split.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Among {
     Blocks,
     Warps,
-    /// Eight lanes of a warp.
+    /// Each role is eight lanes of a warp.
     Lanes,
-    /// Role 1 is the host's.
+    /// A host thread runs role 1.
     Host,
 }
 
-/// Bytes of the counter at which roles meet.
+/// Bytes of the counter at which the roles meet.
 pub const HEAD: u64 = 128;
 /// Bytes of a lane's result.
 pub const RESULT: u64 = 8;
@@ -101,7 +101,7 @@ fn access(s: &mut String, way: &Way, shape: Shape, access: Access, n: usize) {
         Access::Store(_, v) | Access::Release(_, v) => Some(v),
         _ => None,
     };
-    // Both halves of a wide value are the same: so halves of two are told.
+    // Both halves of a wide value are equal: a value of two stores' halves shows a torn access.
     let of = |v: u32| if shape.wide() { u64::from(v) << 32 | u64::from(v) } else { v.into() };
     let vector = shape == Shape::Vector;
     let name = &format!("{name}{}", shape.space());
@@ -124,11 +124,11 @@ fn access(s: &mut String, way: &Way, shape: Shape, access: Access, n: usize) {
     let _ = writeln!(s, "  {text};");
 }
 
-/// Every second role takes the locations of so many steps in the opposite order: so both come to the same ones at the
-/// same time once, whichever is ahead.
+/// Every second role visits the locations of this many steps in the opposite order: so both roles use the same
+/// location at the same time once, whichever is ahead.
 pub const TURN: u32 = 64;
 
-/// The kernel of some tests. It takes where all is, the test's number, its roles, and how many steps, a multiple of [`Shape::steps`].
+/// The kernel of some tests. Parameters: memory, the test's number, the roles, and the number of steps, a multiple of [`Shape::steps`].
 pub fn text(way: &Way, shape: Shape, among: Among, tests: &[usize]) -> String {
     let bits = if shape.wide() { 64 } else { 32 };
     let (role, lane, mask) = match among {

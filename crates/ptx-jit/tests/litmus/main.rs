@@ -1,9 +1,9 @@
-//! PTX's memory model: small programs of two to four threads, run often and at the same time, between blocks, between
-//! warps and lanes of a block, and between a kernel and a thread of the host.
+//! PTX's memory model: litmus tests of two to four threads, run often and concurrently, between blocks, between
+//! warps and lanes of a block, and between a kernel and a host thread.
 //!
-//! What the model forbids must not happen; what it allows is counted and printed (`--nocapture`). Asked for by the
-//! environment: `CUSHIM_LITMUS_ROUNDS`, how often the roles of each meet (2), for 256 steps or 4,096 each time, and `CUSHIM_LITMUS_SHAPES=all`, every layout of lanes
-//! for every way, not only one; `few`: of three ways only.
+//! Outcomes that the model forbids must not happen; outcomes that it allows are counted and printed (`--nocapture`). Two
+//! environment variables: `CUSHIM_LITMUS_ROUNDS` is the number of meetings of the roles (2), with 256 or 4,096 steps each;
+//! `CUSHIM_LITMUS_SHAPES=all` runs every shape for every way instead of one, `few` runs three ways only.
 
 mod kernel;
 mod model;
@@ -16,13 +16,13 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tiers::{Ready, Room, Tier};
 
-/// Tests of this program have the processors one after the other: roles are to run at the same time.
+/// The tests of this program run one after another, as the roles need the processors at the same time.
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// How often roles meet, if nothing else is said.
+/// The default number of meetings.
 const ROUNDS: u32 = 2;
 
-/// How long store buffering is tried for each way that forbids it.
+/// How long to look for store buffering in each way that forbids it.
 const LONG: Duration = Duration::from_millis(250);
 
 fn rounds() -> u32 {
@@ -34,7 +34,7 @@ fn rounds() -> u32 {
     }
 }
 
-/// All ways in some shapes, by a tier, among those of a scope.
+/// Runs all ways in some shapes, with one engine, between partners in this scope.
 fn all(tier: Tier, among: Among, between: Scope) {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let rounds = rounds();
@@ -44,7 +44,7 @@ fn all(tier: Tier, among: Among, between: Scope) {
     let (mut forbidden, mut allowed, mut instances) = (Vec::new(), Vec::new(), 0);
     let reach = |way: &Way| match among {
         Among::Blocks => way.scope >= between,
-        // Beside blocks, what is narrower than they are.
+        // Within a block, or with the host: ways of exactly this scope; with `all` wider ones, too.
         _ => way.scope == between || every && way.scope >= between,
     };
     let ways = WAYS.iter().enumerate().filter(|(_, way)| reach(way));
@@ -56,7 +56,7 @@ fn all(tier: Tier, among: Among, between: Scope) {
             _ if w == 0 => &some,
             _ => &some[..1],
         };
-        // There are no such accesses of vectors.
+        // Vector accesses do not exist for mmio.
         let alone = way.store.contains("mmio");
         let shapes = shapes.iter().filter(|s| **s != Shape::Vector || !alone);
         let tests: Vec<usize> = (0..TESTS.len()).filter(|n| is_of(&TESTS[*n], way)).collect();
@@ -67,7 +67,7 @@ fn all(tier: Tier, among: Among, between: Scope) {
                 if among == Among::Host && test.roles.len() != 2 {
                     continue;
                 }
-                // More roles than two mostly have to take turns.
+                // More than two roles mostly have to share the processors.
                 let steps =
                     shape.steps() * if test.roles.len() == 2 { rounds } else { rounds.div_ceil(2) };
                 let (odd, first) = ready.run(&room, way, *n, steps);
@@ -134,7 +134,7 @@ fn a_kernel_and_the_host() {
     }
 }
 
-/// The judge itself: what is forbidden of which test, by the manual's text.
+/// Checks the test's own model: which outcomes it forbids, by the manual's text.
 #[test]
 fn the_model_tells_what_orders() {
     let way = |name: &str| WAYS.iter().find(|w| w.name == name).unwrap();
@@ -160,7 +160,7 @@ fn the_model_tells_what_orders() {
     assert_eq!(TESTS.iter().filter(|t| t.needs == Needs::Total).count(), 4);
 }
 
-/// The same for processors that have less: this program again.
+/// Runs this program again for processors with fewer instructions.
 #[test]
 fn on_processors_that_have_less() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -181,7 +181,7 @@ fn on_processors_that_have_less() {
     }
 }
 
-/// Whether or not this machine shows it: a full fence is in the code of both kinds, and no other is.
+/// On any machine: the code of both compilers contains the full fences, and no others.
 #[test]
 fn full_fences_alone_are_in_the_code() {
     let way = |name: &str| WAYS.iter().find(|w| w.name == name).unwrap();

@@ -1,17 +1,17 @@
-//! Litmus tests, ways of ordering accesses, and what PTX's memory model forbids of them.
+//! Litmus tests, ways of ordering accesses, and the outcomes that PTX's memory model forbids.
 //!
-//! Source: PTX ISA 9, "Memory Consistency Model". Names of tests are those of the literature.
+//! Source: PTX ISA 9, "Memory Consistency Model". The tests have their names from the literature.
 
 /// One access of a role; `X` and `Y` are locations.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Access {
-    /// A store of a value; of data, if nothing else of the test orders by it.
+    /// A store of a value; of plain data, unless the test uses it for ordering.
     Store(Place, u32),
-    /// A store that releases, where a way has such.
+    /// A store that releases, if the way has one.
     Release(Place, u32),
     /// A load to the role's next result.
     Load(Place),
-    /// A load that acquires, where a way has such.
+    /// A load that acquires, if the way has one.
     Acquire(Place),
 }
 
@@ -24,7 +24,7 @@ pub enum Place {
 use Access::{Acquire, Load, Release, Store};
 use Place::{X, Y};
 
-/// What an instance came to: the locations in the end, and what each role read.
+/// The result of an instance: the final values of the locations, and the values that each role read.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Seen {
     pub x: u32,
@@ -32,21 +32,21 @@ pub struct Seen {
     pub r: [[u32; 2]; 4],
 }
 
-/// What a test needs to be forbidden.
+/// The guarantee that forbids the test's odd outcome.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Needs {
-    /// Coherence of one location: accesses that are strong.
+    /// Coherence of one location, between strong accesses.
     Nothing,
-    /// Releases and acquires.
+    /// Release and acquire.
     Order,
-    /// One order of all fences.
+    /// A single total order of all fences.
     Total,
 }
 
 pub struct Litmus {
     pub name: &'static str,
     pub needs: Needs,
-    /// The fence of a way is between the two accesses of a role, unless one location is all there is.
+    /// The way's fence stands between the two accesses of a role, unless the test has one location only.
     pub roles: &'static [&'static [Access]],
     pub odd: fn(&Seen) -> bool,
 }
@@ -126,7 +126,7 @@ pub const TESTS: [Litmus; 12] = [
     },
 ];
 
-/// Whom a way's scope reaches.
+/// The scope that a way reaches.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
 pub enum Scope {
     Block,
@@ -134,19 +134,19 @@ pub enum Scope {
     System,
 }
 
-/// How accesses are ordered: instructions, up to the type.
+/// A way of ordering accesses: instructions without the type suffix.
 pub struct Way {
     pub name: &'static str,
     pub scope: Scope,
     pub gives: Needs,
-    /// Between a role's accesses.
+    /// The fence between a role's accesses.
     pub fence: &'static str,
-    /// Of data, and of what orders.
+    /// Instructions for data, and for ordering.
     pub store: &'static str,
     pub release: &'static str,
     pub load: &'static str,
     pub acquire: &'static str,
-    /// Accesses of data are weak: only where nothing races with them is anything promised.
+    /// Accesses to data are weak: the model guarantees nothing about them in a race.
     pub weak: bool,
 }
 
@@ -256,10 +256,10 @@ pub const WAYS: [Way; 26] = [
     way("relaxed.cta", Scope::Block, Needs::Nothing, "", CTA),
 ];
 
-/// Whether the model forbids the odd outcome of a test, where those that take part are in reach of `scope`.
+/// Whether the model forbids the odd outcome of a test whose roles share the scope `between`.
 pub fn forbids(test: &Litmus, way: &Way, between: Scope) -> bool {
     let reaches = way.scope >= between;
-    // Coherence is of strong accesses that reach each other, too.
+    // Coherence also needs strong accesses whose scopes include each other.
     let ordered = match test.needs {
         Needs::Nothing => true,
         Needs::Order => way.gives != Needs::Nothing,
@@ -268,8 +268,8 @@ pub fn forbids(test: &Litmus, way: &Way, between: Scope) -> bool {
     reaches && ordered && (!way.weak || test.name == "MP")
 }
 
-/// Whether a test tells something of a way: what it forbids, and store buffering, which shows that roles run at the
-/// same time.
+/// Whether a test is useful for a way: its odd outcome is forbidden, or it is store buffering, which shows that
+/// the roles run concurrently.
 pub fn is_of(test: &Litmus, way: &Way) -> bool {
     let weak = !way.weak || test.name == "MP";
     let forbidden = match test.needs {

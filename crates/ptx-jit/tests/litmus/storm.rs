@@ -1,16 +1,16 @@
-//! Store buffering in a row, without a branch between: what processors of this kind do where a fence is missing, often
-//! enough to be seen on a machine that has other things to do.
+//! Many instances of store buffering in a row, without a branch between them. Without a fence, x86 processors then show
+//! it often enough to be seen even on a busy machine.
 
 use crate::kernel::HEAD;
 use crate::model::Way;
 use std::fmt::Write;
 
-/// Instances of one meeting, each with locations of its own for the 32 lanes, which lie in a row.
+/// Instances between two meetings, each with adjacent locations of its own for the 32 lanes.
 pub const ROW: u32 = 32;
-/// The second role takes so many in the opposite order: so both come to the same one at the same time once.
+/// The second role runs this many in the opposite order: so both roles run the same instance at the same time once.
 const TURN: u32 = 16;
 
-/// A kernel of two blocks of 32 threads; it takes where all is, and how often they meet.
+/// A kernel of two blocks of 32 threads. Parameters: memory, and the number of meetings.
 pub fn text(way: &Way) -> String {
     let mut s = format!(
         ".version 8.6\n.target sm_90\n.address_size 64

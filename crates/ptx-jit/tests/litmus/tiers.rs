@@ -1,4 +1,4 @@
-//! Running a litmus kernel: its roles on threads of their own, by the interpreter and by both kinds of machine code.
+//! Runs a litmus kernel: each role on its own thread, in the interpreter and in the code of both compilers.
 
 use crate::kernel::{Among, HEAD, RESULT, Shape, TURN};
 use crate::model::{Access, Litmus, Place, Seen, TESTS, Way};
@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering, fence};
 use std::time::{Duration, Instant};
 
-/// What runs a kernel.
+/// The engine that runs a kernel.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Tier {
     Interpreter,
@@ -20,10 +20,10 @@ pub enum Tier {
     Best,
 }
 
-/// A launch that takes longer hangs.
+/// The time limit of a launch.
 const LONGEST: Duration = Duration::from_secs(40);
 
-/// A kernel that is ready to run.
+/// A kernel, ready to run.
 pub struct Ready {
     module: Arc<Module>,
     kernel: Option<Kernel>,
@@ -31,7 +31,7 @@ pub struct Ready {
     shape: Shape,
 }
 
-/// A host that ends what hangs, and lets others have the processor where roles ask for the time in vain.
+/// A host that ends a launch that hangs, and yields the processor to other threads while roles wait.
 struct Patient {
     since: Instant,
     asked: AtomicU32,
@@ -58,7 +58,7 @@ impl Host for Patient {
     }
 }
 
-/// Memory of the device.
+/// Device memory.
 pub struct Room {
     arena: Arena,
     layout: Layout,
@@ -79,31 +79,31 @@ impl Room {
         // SAFETY: the size is not zero.
         let base = unsafe { alloc_zeroed(layout) };
         assert!(!base.is_null());
-        // SAFETY: the memory is ours until `drop`, and used through raw pointers only.
+        // SAFETY: the memory is ours until `drop`, and all accesses use raw pointers.
         let arena = unsafe { Arena::new(base.expose_provenance() as u64, size as u64) }.unwrap();
         Room { arena, layout }
     }
 
-    /// Zeros for so many steps.
+    /// Clears the memory of this many steps.
     fn clear(&self, shape: Shape, steps: u32) {
         self.clear_bytes(HEAD + u64::from(steps) * (2 * shape.row() + 8 * shape.results()));
     }
 
     fn clear_bytes(&self, bytes: u64) {
         assert!(bytes <= self.layout.size() as u64);
-        // SAFETY: nothing runs on it now.
+        // SAFETY: nothing runs on the memory now.
         unsafe { std::ptr::write_bytes(self.arena.base() as *mut u8, 0, bytes as usize) };
     }
 
-    /// All that lies behind the head; nothing runs meanwhile.
+    /// All words after the head; nothing runs meanwhile.
     fn words(&self) -> &[u32] {
         let count = (self.layout.size() - HEAD as usize) / 4;
-        // SAFETY: inside of the memory, and aligned; only kernels and [`host_role`] change it.
+        // SAFETY: inside the memory, and aligned; only kernels and [`host_role`] change it.
         unsafe { std::slice::from_raw_parts((self.arena.base() + HEAD) as *const u32, count) }
     }
 
     fn cell(&self, at: u64) -> &AtomicU32 {
-        // SAFETY: inside of the memory, and aligned; kernels only use it as others may meanwhile.
+        // SAFETY: inside the memory, and aligned; kernels access it atomically meanwhile.
         unsafe { AtomicU32::from_ptr((self.arena.base() + at) as *mut u32) }
     }
 }
@@ -125,7 +125,7 @@ impl Ready {
         Ready { module, kernel, among, shape }
     }
 
-    /// Runs a test for some steps; how often it came to its odd outcome, and the first one.
+    /// Runs a test for some steps; returns the number of odd outcomes, and the first one.
     pub fn run(
         &self,
         room: &Room,
@@ -147,7 +147,7 @@ impl Ready {
         self.judge(room, test, steps)
     }
 
-    /// Meets so often for rows of store buffering ([`crate::storm`]); how often both saw nothing of each other.
+    /// Runs rows of store buffering ([`crate::storm`]) with this many meetings; returns how often both roles read old values.
     pub fn storm(&self, room: &Room, meetings: u32) -> usize {
         room.clear_bytes(HEAD + u64::from(meetings * ROW) * 4 * 128);
         let mut params = room.arena.base().to_le_bytes().to_vec();
@@ -155,13 +155,13 @@ impl Ready {
         self.launch(room, 2, [32, 1, 1], &params, None);
         let count = (meetings * ROW * 32) as usize;
         let read = &room.words()[2 * count..][..2 * count];
-        // Lanes of a row mostly come to the same.
+        // Most lanes of a row have the same outcome.
         (0..count).step_by(9).filter(|n| read[*n] == 0 && read[count + n] == 0).count()
     }
 
-    /// How many instructions of the processor are under lock: a prefix, of a register's upper half or not, before
-    /// an operation on memory at a register and a displacement, as fences are. The displacement of a place on the
-    /// stack (`f0 09 00 00`) reads like one at a register alone.
+    /// Counts the machine instructions that are fences: a lock prefix, with or without REX, before an operation on
+    /// memory at a register plus displacement. The displacement of a stack slot (`f0 09 00 00`) can look like such an
+    /// instruction with a register alone.
     pub fn locked(&self) -> usize {
         let code = self.kernel.as_ref().map_or(vec![], |k| k.code([32, 1, 1]).unwrap());
         let operation = |code: &[u8]| match code {
@@ -177,7 +177,7 @@ impl Ready {
         (0..code.len()).filter(|n| is_locked(&code[*n..])).count()
     }
 
-    /// Runs each block on a thread of its own, and a part of the host's.
+    /// Runs each block on its own thread, and the host's role on another.
     fn launch(
         &self,
         room: &Room,
@@ -275,7 +275,7 @@ fn block(among: Among, roles: u32) -> [u32; 3] {
     }
 }
 
-/// Role 1 of a test of two, as a thread of the program does it: locations of 32 bits in a row.
+/// Role 1 of a test with two roles, as a host thread: adjacent locations of 32 bits.
 fn host_role(room: &Room, shape: Shape, way: &Way, test: &Litmus, steps: u32) {
     let size = u64::from(steps) * shape.row();
     let gate = room.cell(0);

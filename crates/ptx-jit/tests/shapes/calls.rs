@@ -2,7 +2,7 @@
 
 use super::{Text, line};
 
-/// A call of a function of one number.
+/// A call of a function with one number as argument.
 fn call(to: &str, k: usize) -> String {
     format!(
         "{{ .param .b32 i; .param .b32 r; st.param.b32 [i], %a; call (r), {to}{k}, (i); ld.param.b32 %a, [r]; }}"
@@ -51,7 +51,7 @@ pub fn deep(n: usize) -> String {
     t.done()
 }
 
-/// One function that is too large to be copied, called at many places.
+/// One function that is too large to be inlined, called at many places.
 pub fn many(n: usize) -> String {
     let mut t = Text::new();
     let body: Vec<String> = (0..320).map(|k| format!("mad.lo.s32 %a, %a, 1664525, {k};")).collect();
@@ -64,13 +64,13 @@ pub fn many(n: usize) -> String {
     t.done()
 }
 
-/// Functions that call each other in a circle.
+/// Functions that call each other in a cycle.
 pub fn circle(n: usize) -> String {
     let mut t = Text::new();
     let m = (n / 14).max(1);
     t.outside(format_args!(".func (.param .b32 r) f0(.param .b32 i);"));
     for k in (0..m).rev() {
-        // Its own number is live behind the call.
+        // The function's own number is live across the call.
         let body = format!(
             ".reg .b32 %own; shr.u32 %own, %a, 1; setp.lt.u32 %p, %a, 2; @%p bra L; shr.u32 %a, %a, 1; {} add.s32 %a, %a, %own; L: xor.b32 %a, %a, {};",
             call("f", (k + 1) % m),
@@ -84,7 +84,7 @@ pub fn circle(n: usize) -> String {
     t.done()
 }
 
-/// Functions that are called through a pointer.
+/// Functions called through a pointer.
 pub fn pointers(n: usize) -> String {
     let mut t = Text::new();
     let m = (n / 12).max(1);

@@ -1,4 +1,4 @@
-//! Shapes of control: branches, loops, switches, and graphs that no language makes.
+//! Shapes of control flow: branches, loops, switches, and graphs that no high-level language produces.
 
 use super::{Text, line};
 
@@ -51,7 +51,7 @@ pub fn ifs_nested(n: usize) -> String {
     t.done()
 }
 
-/// Checks that all leave for one place.
+/// Checks that all branch to one exit.
 pub fn exits(n: usize) -> String {
     let mut t = Text::new();
     for k in 0..n / 4 {
@@ -83,7 +83,7 @@ pub fn loops_nested(n: usize) -> String {
     let m = n / 6;
     t.declare(format_args!(".reg .b32 %c<{m}>;"));
     for k in 0..m {
-        // Lanes go round the outermost by their numbers, and once round the others.
+        // The outermost loop runs as many rounds as the lane's number, the others run once.
         line!(t, "mov.u32 %c{k}, {};", if k == 0 { "%t" } else { "1" });
         line!(t, "L{k}:");
         line!(t, "add.s32 %a, %a, {k};");
@@ -97,7 +97,7 @@ pub fn loops_nested(n: usize) -> String {
     t.done()
 }
 
-/// One loop that is left at many places for as many.
+/// One loop with many exits to as many places.
 pub fn loop_exits(n: usize) -> String {
     let mut t = Text::new();
     let m = n / 6;
@@ -122,7 +122,7 @@ pub fn loop_exits(n: usize) -> String {
     t.done()
 }
 
-/// Nested loops with atomics on which their ends do not depend.
+/// Nested loops with atomics; the loops' conditions do not depend on these.
 pub fn loops_atomic(n: usize) -> String {
     let mut t = Text::new();
     let m = n / 7;
@@ -155,7 +155,7 @@ fn cases(t: &mut Text, index: &str, m: usize) {
     line!(t, "END:");
 }
 
-/// Lanes go to different cases.
+/// A switch whose lanes take different cases.
 pub fn switch(n: usize) -> String {
     let mut t = Text::new();
     let m = (n / 3).max(1);
@@ -164,7 +164,7 @@ pub fn switch(n: usize) -> String {
     t.done()
 }
 
-/// All lanes go to one.
+/// A switch whose lanes all take the same case.
 pub fn switch_uniform(n: usize) -> String {
     let mut t = Text::new();
     let m = (n / 3).max(1);
@@ -173,7 +173,7 @@ pub fn switch_uniform(n: usize) -> String {
     t.done()
 }
 
-/// Loops that are entered in two places.
+/// Loops with two entries.
 pub fn irreducible(n: usize) -> String {
     let mut t = Text::new();
     for k in 0..n / 10 {
@@ -192,7 +192,7 @@ pub fn irreducible(n: usize) -> String {
     t.done()
 }
 
-/// The same, one in another.
+/// Loops with two entries, nested.
 pub fn irreducible_nested(n: usize) -> String {
     let mut t = Text::new();
     let m = n / 10;
@@ -215,7 +215,7 @@ pub fn irreducible_nested(n: usize) -> String {
     t.done()
 }
 
-/// Blocks that go anywhere, some steps long.
+/// Blocks that branch anywhere, for a limited number of steps.
 pub fn tangle(n: usize) -> String {
     let mut t = Text::new();
     let m = (n / 7).max(1);

@@ -1,8 +1,8 @@
-//! Shapes of data: much code in a row, many registers, lanes that work together.
+//! Shapes of data: long straight code, many registers, lanes that cooperate.
 
 use super::{Text, line};
 
-/// A loop that was unrolled: loads, arithmetic, stores.
+/// An unrolled loop: loads, arithmetic, stores.
 pub fn straight(n: usize) -> String {
     let mut t = Text::new();
     let m = n / 4;
@@ -16,7 +16,7 @@ pub fn straight(n: usize) -> String {
     t.done()
 }
 
-/// Values that all live from the begin to the end, past branches.
+/// Values that are all live from the start to the end, across branches.
 pub fn live(n: usize) -> String {
     let mut t = Text::new();
     let m = n / 10;
@@ -41,7 +41,7 @@ pub fn live(n: usize) -> String {
     t.done()
 }
 
-/// Predicates that all live past branches.
+/// Predicates that are all live across branches.
 pub fn predicates(n: usize) -> String {
     let mut t = Text::new();
     let m = n / 8;
@@ -77,7 +77,7 @@ pub fn guards(n: usize) -> String {
     t.done()
 }
 
-/// Products and sums that may be fused, of registers that are written twice and live past branches.
+/// Products and sums that may be fused, of registers that are written twice and live across branches.
 pub fn products(n: usize) -> String {
     let mut t = Text::new();
     let m = n / 9;
@@ -99,7 +99,7 @@ pub fn products(n: usize) -> String {
     t.done()
 }
 
-/// Long rows that some lanes run while others wait behind them, of many registers that all live on.
+/// Long straight code that some lanes run while others wait at its end, with many live registers.
 pub fn parted(n: usize) -> String {
     let mut t = Text::new();
     t.declare(format_args!(".reg .b32 %r<100>; .reg .b64 %w<10>;"));
@@ -122,8 +122,8 @@ pub fn parted(n: usize) -> String {
     t.done()
 }
 
-/// A loop whose rounds hand values on from register to register, so that what is known of one comes to the next
-/// in another round.
+/// A loop that copies values from register to register, so that a fact about one register reaches the next only
+/// in the next round.
 pub fn copies(n: usize) -> String {
     let mut t = Text::new();
     t.declare(format_args!(".reg .b32 %r<{}>;", n + 1));
@@ -139,7 +139,7 @@ pub fn copies(n: usize) -> String {
     t.done()
 }
 
-/// Barriers with shared memory between.
+/// Barriers with accesses to shared memory between them.
 pub fn barriers(n: usize) -> String {
     let mut t = Text::new();
     t.outside(format_args!(".shared .align 4 .b8 s[4096];"));
@@ -156,7 +156,7 @@ pub fn barriers(n: usize) -> String {
     t.done()
 }
 
-/// Lanes that part, come together and exchange values.
+/// Lanes that diverge, converge and exchange values.
 pub fn collectives(n: usize) -> String {
     let mut t = Text::new();
     for k in 0..n / 7 {
@@ -172,7 +172,7 @@ pub fn collectives(n: usize) -> String {
     t.done()
 }
 
-/// The same, where lanes of outer branches wait meanwhile.
+/// The same, while lanes of outer branches wait.
 pub fn collectives_nested(n: usize) -> String {
     let mut t = Text::new();
     let m = n / 7;

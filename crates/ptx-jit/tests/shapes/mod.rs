@@ -1,8 +1,8 @@
 //! Kernels of every shape of code, at any size.
 //!
-//! Owns the text of kernels that stress one thing each: branches, loops, calls, what is live. Every kernel is
-//! `k(out, n)`, ends for any `n`, and writes one number for each thread of a block. Must not know who asks what of
-//! them: a benchmark times them, tests count what the compiler does for them, and run them.
+//! Owns the text of kernels that stress one thing each: branches, loops, calls, live values. Every kernel is
+//! `k(out, n)`, ends for any `n`, and writes one number for each thread of a block. Must not know its users: a
+//! benchmark times the kernels; tests count the compiler's work on them, and run them.
 
 #![allow(dead_code)] // each user takes a part
 
@@ -13,7 +13,7 @@ mod names;
 
 use std::fmt::Write;
 
-/// A shape: its name, and the text of one of about so many instructions.
+/// A shape: its name, and a function that makes a kernel of roughly this many instructions.
 pub type Shape = (&'static str, fn(usize) -> String);
 
 /// All shapes.
@@ -53,8 +53,8 @@ pub const ALL: &[Shape] = &[
     ("kernels", names::kernels),
 ];
 
-/// The text of a kernel in the making. Registers: `%t` the thread, `%n` the argument, `%a` what is written at the
-/// end, `%x` and `%p` at hand.
+/// The text of a kernel under construction. Registers: `%t` the thread, `%n` the argument, `%a` the result, which is
+/// stored at the end, `%x` and `%p` temporaries.
 struct Text {
     before: String,
     registers: String,
@@ -66,17 +66,17 @@ impl Text {
         Text { before: String::new(), registers: String::new(), body: String::new() }
     }
 
-    /// A line of the kernel.
+    /// Adds a line to the kernel.
     fn line(&mut self, line: std::fmt::Arguments<'_>) {
         let _ = writeln!(self.body, "  {line}");
     }
 
-    /// A declaration of the kernel.
+    /// Adds a declaration to the kernel.
     fn declare(&mut self, line: std::fmt::Arguments<'_>) {
         let _ = writeln!(self.registers, "  {line}");
     }
 
-    /// A line of the module, before the kernel.
+    /// Adds a line to the module, before the kernel.
     fn outside(&mut self, line: std::fmt::Arguments<'_>) {
         let _ = writeln!(self.before, "{line}");
     }
@@ -94,7 +94,7 @@ impl Text {
     }
 }
 
-/// `line!(text, "...")`: a line of the kernel.
+/// `line!(text, "...")` adds a line to the kernel.
 macro_rules! line {
     ($text:ident, $($arg:tt)*) => { $text.line(format_args!($($arg)*)) };
 }

@@ -1,4 +1,4 @@
-//! Shapes of what has a name: variables, labels, places in local memory, functions that this kernel does not call.
+//! Shapes of named things: variables, labels, places in local memory, functions that the kernel does not call.
 
 use super::{Text, line};
 
@@ -28,7 +28,7 @@ pub fn shared(n: usize) -> String {
     t.done()
 }
 
-/// Labels that nobody goes to, and blocks that only lead on.
+/// Labels without a branch to them, and blocks that only jump to the next.
 pub fn labels(n: usize) -> String {
     let mut t = Text::new();
     for k in 0..n / 3 {
@@ -41,7 +41,7 @@ pub fn labels(n: usize) -> String {
     t.done()
 }
 
-/// An array in local memory, its elements written and read by place.
+/// An array in local memory, whose elements are written and read by constant offsets.
 pub fn local(n: usize) -> String {
     let mut t = Text::new();
     let m = n / 6;
@@ -58,7 +58,7 @@ pub fn local(n: usize) -> String {
     t.done()
 }
 
-/// Kernels and functions of the module beside the one that runs, with parameters of many words.
+/// Other kernels and functions in the module, with large parameters.
 pub fn kernels(n: usize) -> String {
     let mut t = Text::new();
     for k in 0..n / 8 {

@@ -70,7 +70,7 @@ mod tests {
     use super::*;
     use crate::soft::{self, Format, Round};
 
-    /// Numbers of all sizes, and edges.
+    /// Numbers of all sizes, and edge values.
     fn numbers() -> Vec<f32> {
         let edges =
             [0, 1, 2, 0x7f_ffff, 0x80_0000, 0x80_0001, 0x3f80_0000, 0x3f80_0001, 0x3f7f_ffff];

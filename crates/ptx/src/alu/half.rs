@@ -101,7 +101,7 @@ mod tests {
 
     const FORMATS: [Format; 2] = [Format::F16, Format::BF16];
 
-    /// What the sums by integers give.
+    /// The result by integer arithmetic.
     fn exact(op: FloatOp, f: Format, [x, y, z]: [u64; 3]) -> u64 {
         let one = ((1 << (f.exponent - 1)) - 1) << f.fraction;
         match op {
@@ -133,7 +133,7 @@ mod tests {
             state >> 20 & 0xffff
         };
         for f in FORMATS {
-            // The ends of all ranges, halfway cases beside tiny numbers among their products.
+            // The ends of all ranges; halfway cases with tiny numbers among their products.
             let ends = [0, 1, 2, 3, f.largest(), f.infinity(), f.nan(), 1 << f.fraction];
             let ends = ends.into_iter().flat_map(|v| [v, v ^ 1, v | f.sign()]);
             let ends: Vec<u64> = ends.filter(|v| !f.is_nan(*v) || *v == f.nan()).collect();
@@ -144,7 +144,7 @@ mod tests {
                 }
             }
             all.extend((0..60_000).map(|_| [next(), next(), next()]));
-            // Of sums with terms far apart.
+            // Sums whose terms differ much in size.
             all.extend((0..40_000).map(|_| [next(), next(), next() & f.sign() | next() & 7]));
             for a in all {
                 for op in OPS {

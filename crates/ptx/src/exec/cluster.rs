@@ -107,7 +107,7 @@ mod tests {
         assert_eq!(find(other, 2), (0, 0x40));
         assert_eq!(map(other, 3, 2), map(0x40, 3, 2), "a mapped address can be mapped again");
         assert_eq!(map(other, 2, 2), 0x40);
-        // As a block reads it that is meant.
+        // As the target block sees it.
         assert_eq!(find(map(8, 1, 0), 1), (1, 8));
     }
 

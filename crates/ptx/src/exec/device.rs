@@ -158,7 +158,7 @@ mod tests {
     use super::*;
     use std::cell::RefCell;
 
-    /// Arguments, and the bytes that lie at address 0.
+    /// Arguments, and the bytes at address 0.
     struct Lane(Vec<u64>, &'static [u8]);
 
     impl Caller for Lane {

@@ -127,7 +127,7 @@ mod tests {
     use super::*;
     use std::cell::RefCell;
 
-    /// Blocks as lists of the blocks that must have ended before each of their turns gets anywhere.
+    /// Blocks that wait: for each turn of a block, the blocks that must end before the turn makes progress.
     struct Mock {
         waits: Vec<Vec<u64>>,
         log: RefCell<Vec<(u64, Outcome)>>,
@@ -182,7 +182,7 @@ mod tests {
         }
     }
 
-    /// The blocks in the order in which they ended, or why not all did.
+    /// The blocks in the order of their ends, or the reason why some did not end.
     fn ended(waits: &[&[u64]], cooperative: bool, stuck: Outcome) -> Result<Vec<u64>, Cause> {
         let waits: Vec<Vec<u64>> = waits.iter().map(|w| w.to_vec()).collect();
         let mut numbers = 0..waits.len() as u64;
@@ -199,11 +199,11 @@ mod tests {
                 let run = |waits: &[&[u64]]| ended(waits, cooperative, stuck);
                 assert_eq!(run(&[]), Ok(vec![]));
                 assert_eq!(run(&[&[], &[], &[]]), Ok(vec![0, 1, 2]));
-                // The first waits for the last, which waits for the one between.
+                // The first waits for the last, which waits for the middle one.
                 assert_eq!(run(&[&[2], &[], &[1, 2]]), Ok(vec![1, 2, 0]));
             }
         }
-        // Alone, a block runs on; of a cooperative grid others come between.
+        // A block of an ordinary grid keeps running; in a cooperative grid others run between its turns.
         let own: &[&[u64]] = &[&[0, 0], &[1]];
         assert_eq!(ended(own, false, Outcome::Stuck), Ok(vec![0, 1]));
         assert_eq!(ended(own, true, Outcome::Stuck), Ok(vec![1, 0]));

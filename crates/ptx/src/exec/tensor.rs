@@ -330,7 +330,7 @@ mod tests {
     fn an_object_says_what_it_was_made_of() {
         let map = any();
         assert_eq!(TensorMap::from_bytes(&map.to_bytes()), Some(map.clone()));
-        // As CUTLASS does it.
+        // As CUTLASS does.
         let mut cleared = map.to_bytes();
         cleared[8 + 21 / 8] &= !(1 << (21 % 8));
         assert_eq!(TensorMap::from_bytes(&cleared), Some(map.clone()));
@@ -354,7 +354,7 @@ mod tests {
     #[test]
     fn what_is_no_object_is_none() {
         assert_eq!(TensorMap::from_bytes(&[0; MAP_BYTES]), None);
-        // The address comes first.
+        // The first 8 bytes are the address, which may be anything.
         for n in 8..16 {
             let mut bytes = any().to_bytes();
             bytes[n] = 0xee;
@@ -396,7 +396,7 @@ mod tests {
         assert_eq!(replaced(Field::Swizzle, 1), with(|m| m.swizzle = 32));
         assert_eq!(replaced(Field::Fill, 0), Some(any()));
         assert_eq!(replaced(Field::Element, 7), with(|m| m.element = Scalar::F32));
-        // Other numbers than the driver's.
+        // The instruction's numbers for element types differ from the driver's.
         assert_eq!(replaced(Field::Element, 9), with(|m| m.element = Scalar::F64));
         assert_eq!(replaced(Field::Element, 10), Some(any()));
         for (number, change) in

@@ -194,7 +194,7 @@ mod tests {
         assert_eq!(local("twice", 4), named("depot", 0, 16), "by a pointer");
         assert_eq!(local("twice", 64), named("other", 64, 8));
         assert_eq!(local("leaf", 132), named("deep", 128, 8));
-        // Called in two ways, it lies at two places.
+        // Called in two ways, its variable has two places.
         assert_eq!(at("both", "leaf", Space::Local, 0), named("depot", 0, 16));
         assert_eq!(at("both", "leaf", Space::Local, 68), named("other", 64, 8));
     }

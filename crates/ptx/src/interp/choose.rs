@@ -301,7 +301,7 @@ mod tests {
     use crate::ir::{Dst, Src};
     use crate::table::{self, OperandKind};
 
-    /// Bits that matter to one type or another, and others.
+    /// Bit patterns that are edge values of some type, and others.
     fn numbers() -> Vec<u64> {
         let mut all = vec![0, 1, 2, 3, 5, 31, 32, 33, 63, 64, 65, 100, 255, u64::MAX, 1 << 63];
         let singles = [
@@ -349,7 +349,7 @@ mod tests {
         all
     }
 
-    /// Every choice of modifiers of a row.
+    /// All combinations of a row's modifiers.
     fn choices(row: &table::Row) -> Vec<table::Words> {
         let mut all = vec![table::Words::default()];
         for (group, required) in row.modifiers() {
@@ -366,7 +366,7 @@ mod tests {
         all
     }
 
-    /// What an instruction's register is cut to.
+    /// Cuts a value to the width of an instruction's register.
     fn width(kind: OperandKind, types: &[Scalar; 4]) -> u32 {
         match kind {
             OperandKind::Slot(n) => types[n].bits(),
@@ -418,7 +418,7 @@ mod tests {
                         pos,
                     };
                     let context = crate::sem::Context { entry: true, registers: &[] };
-                    // The table takes forms that have no meaning.
+                    // The table accepts forms that have no meaning.
                     let Ok(sem) = crate::sem::lower(&statement, context) else { continue };
                     if !sem.is_pure() {
                         continue;

@@ -64,7 +64,7 @@ mod tests {
 
     const THIS: &str = "interp::versions::tests::is_of_the_level_that_is_asked_for";
 
-    /// In a process of its own for each level, since a process finds its level out once.
+    /// A child process for each level, as a process determines its level once.
     #[test]
     fn is_of_the_level_that_is_asked_for() {
         const CHILD: &str = "CUSHIM_TEST_VERSION";

@@ -409,7 +409,7 @@ mod tests {
             if row.open {
                 continue;
             }
-            // The first choice of everything that must be there.
+            // The first choice of each required modifier.
             let mut given: Vec<&str> = Vec::new();
             for (words, required) in &row.groups {
                 if *required {

@@ -229,7 +229,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::texture::format::Kind;
 
-    /// A texture of one level that begins at an address.
+    /// A texture with one level at this address.
     pub(crate) fn sample(levels: Vec<u64>) -> Descriptor {
         Descriptor {
             surface: false,

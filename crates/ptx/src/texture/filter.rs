@@ -177,7 +177,7 @@ mod tests {
     fn means_are_rounded_as_the_gpu_rounds() {
         let f = |v: f32| v.to_bits();
         assert_eq!(two(Scale::Single, 64, f(1.0), f(2.0)), f(1.25));
-        // Recorded: ties away from zero; a number that is much smaller loses its last bits.
+        // Recorded on a GPU: ties round away from zero; a much smaller number loses its last bits.
         assert_eq!(two(Scale::Single, 64, 0xbfc91b5a, 0xbfdc798d), 0xbfcdf2e7);
         assert_eq!(two(Scale::Fraction(65535), 128, 0, 257 * 8), f((129.0f64 / 65535.0) as f32));
         assert_eq!(two(Scale::Half, 128, f(2048.0), f(2050.0)), f(2050.0));

@@ -1,4 +1,4 @@
-//! The forms that are recorded: which operands they get, and their definitions here, as functions of 32 bits.
+//! The recorded forms: their operands, and their definitions here, as functions of 32 bits.
 
 use super::sums::mix;
 use cushim_ptx::alu::{self, sfu, sfu::form};
@@ -6,47 +6,47 @@ use cushim_ptx::sem::{Clamp, Float, FloatOp, Operation, Precision};
 use cushim_ptx::soft::{self, Format, Round};
 use cushim_ptx::types::Scalar;
 
-/// What a form computes with.
+/// The operands of the instruction, made from 32 bits.
 #[derive(Clone, Copy)]
 pub enum Given {
-    /// The operand.
+    /// The bits themselves.
     One(Scalar),
-    /// Both halves of it.
+    /// Both 16-bit halves.
     Two(Scalar),
-    /// A double whose upper half it is.
+    /// A double with these bits as its upper half.
     Upper,
-    /// It as a divisor, by a dividend made of it.
+    /// A divisor with these bits, and a dividend computed from it.
     Quotient(fn(u32) -> u32),
 }
 
 pub struct Form {
-    /// The instruction, and for quotients how the dividend is made.
+    /// The instruction; for quotients also how the dividend is computed.
     pub name: &'static str,
     /// Bits of an operand.
     pub bits: u32,
-    /// One result, by the special function unit's definition.
+    /// One result, by the definition of the special function unit.
     pub quick: fn(u32) -> u32,
-    /// The sum of hashes of so many operands from one on.
+    /// The sum of hashes of this many operands, from the first on.
     pub sum: fn(u32, u32) -> u64,
     given: Given,
     what: Float,
 }
 
-/// Bits that have nothing to do with their number.
+/// Hashes a number into bits that look random.
 fn scramble(x: u32) -> u32 {
     let x = x.wrapping_mul(0x9e37_79b1);
     let x = (x ^ x >> 15).wrapping_mul(0x85eb_ca77);
     x ^ x >> 13
 }
 
-/// A dividend of which the quotient by `x` is a number of moderate size.
+/// A dividend whose quotient by `x` has a moderate size.
 fn near(x: u32) -> u32 {
     let h = scramble(x);
     let e = (x >> 23 & 255) as i32 + (h >> 24 & 127) as i32 - 64;
     h & 0x807f_ffff | (e.clamp(0, 255) as u32) << 23
 }
 
-/// A double's two halves as one number.
+/// The two halves of a double as one number.
 fn fold(v: u64) -> u32 {
     (v >> 32) as u32 ^ (v as u32).wrapping_mul(0x9e37_79b1)
 }
@@ -64,7 +64,7 @@ fn twice(x: u32, f: impl Fn(u32) -> u32) -> u32 {
 }
 
 impl Form {
-    /// What [`alu::eval`] makes of an operand.
+    /// The result of [`alu::eval`] for an operand.
     pub fn evaluated(&self, x: u32) -> u32 {
         let one = u64::from(x);
         let (a, b) = match self.given {
@@ -79,7 +79,7 @@ impl Form {
 
 macro_rules! forms {
     ($($name:literal $op:expr, $given:expr, $f:expr;)*) => {
-        /// All of them.
+        /// All forms.
         pub fn all() -> Vec<Form> {
             use FloatOp::*;
             use Given::*;

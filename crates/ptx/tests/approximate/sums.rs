@@ -1,24 +1,24 @@
-//! What `record.cu` writes, as it is described there: a title, the device, and for each form its name and sums.
+//! The output of `record.cu`, in the format described there: a title, the device, and for each form its name and sums.
 
 use super::forms;
 
 const TITLE: &str = "cushim: sums of approximate instructions, version 1";
-/// Blocks of operands, in order.
+/// Blocks of operands, in ascending order.
 pub const BLOCKS: usize = 64;
-/// Samples of operands after them.
+/// Samples of operands, which follow the blocks.
 pub const SAMPLES: usize = 32;
-/// Operands in a sample.
+/// Operands of a sample.
 pub const SAMPLE: usize = 4096;
 
 pub struct Recording {
-    /// Device, driver, day.
+    /// Device, driver, date.
     pub device: String,
     sums: Vec<(String, Vec<u64>)>,
 }
 
 impl Recording {
     /// # Errors
-    /// What is wrong with it, in words.
+    /// Text that says what is wrong with the file.
     pub fn read(text: &str) -> Result<Recording, String> {
         let mut lines = text.lines();
         if lines.next() != Some(TITLE) {

@@ -1,4 +1,4 @@
-//! Every form of every instruction that computes: which there are, and their text.
+//! Every form of every instruction that computes: the list, and the text of each.
 
 use super::inputs::{Sort, hash};
 use super::{legal, special};
@@ -10,7 +10,7 @@ use std::collections::HashSet;
 /// `a0`.. and writes `d0`..
 #[derive(Debug, Clone)]
 pub struct Form {
-    /// The instruction's name in full.
+    /// The instruction's full name.
     pub name: String,
     /// The operation.
     pub op: Op,
@@ -20,18 +20,18 @@ pub struct Form {
     pub words: Vec<Word>,
     /// The statements.
     pub code: String,
-    /// What the operands are like.
+    /// The kind of values that each operand gets.
     pub sorts: Vec<Sort>,
-    /// The registers of the results.
+    /// The types of the result registers.
     pub results: Vec<Scalar>,
-    /// A GPU of the architecture that the cases name runs it.
+    /// Whether a GPU of the architecture that the cases name can run it.
     pub device: bool,
-    /// A lane's result depends on nothing but its own operands.
+    /// Whether a lane's result depends on its own operands only.
     pub lane: bool,
 }
 
 impl Form {
-    /// Forms of one family get the same inputs, and stand in the same kernels.
+    /// Forms of one family get the same inputs and are in the same kernels.
     pub fn family(&self) -> String {
         let mnemonic = self.name.split('.').next().unwrap_or_default();
         let sorts: Vec<String> = self.sorts.iter().map(|s| format!("{s:?}")).collect();
@@ -39,11 +39,11 @@ impl Form {
     }
 }
 
-/// Whether an operation has its cases elsewhere, or none: what it does is about
-/// memory, other threads or control.
+/// Whether an operation has its cases elsewhere, or has none: it concerns
+/// memory, other threads or control flow.
 fn apart(op: Op) -> bool {
     use Op::*;
-    // Selectors of parts are not in the table.
+    // The table has no part selectors.
     if op.is_video() {
         return true;
     }
@@ -105,14 +105,14 @@ fn apart(op: Op) -> bool {
     )
 }
 
-/// Every form, those with the same inputs in a row.
+/// All forms; forms with the same inputs are adjacent.
 pub fn all() -> Vec<Form> {
     let mut rows: Vec<&Row> = table::rows().filter(|r| !apart(r.op)).collect();
     rows.sort_by_key(|r| (r.mnemonic, r.syntax(), format!("{:?}", r.places)));
     let mut forms: Vec<Form> = rows.into_iter().flat_map(of_row).collect();
     forms.extend(special::all());
     forms.sort_by_cached_key(|f| (f.device, f.family()));
-    // Two rows of the table may hold the same form.
+    // Two rows of the table may contain the same form.
     let mut seen = HashSet::new();
     forms.retain(|f| seen.insert((f.code.clone(), f.results.clone(), f.family())));
     forms
@@ -146,8 +146,8 @@ fn of_row(row: &'static Row) -> Vec<Form> {
     forms
 }
 
-/// The text of a form: once with all operands in registers, and where constants
-/// are usual or required, with those.
+/// The text of a form: with all operands in registers, and with constants where
+/// these are usual or required.
 fn spell(row: &Row, words: &[Word], types: &[Scalar]) -> Vec<Form> {
     let mut name = row.mnemonic.to_string();
     for part in words.iter().map(|w| w.text()).chain(types.iter().map(|t| t.name())) {
@@ -194,7 +194,7 @@ fn spell(row: &Row, words: &[Word], types: &[Scalar]) -> Vec<Form> {
             .flat_map(|t| choices.iter().map(|c| t.iter().chain([c]).cloned().collect()))
             .collect();
     }
-    // The predicate of `lop3` follows the table, which takes no register.
+    // The predicate of `lop3` comes after the truth table, which is never a register.
     let fixed = |t: &[String]| t.join(", ");
     let mut forms = Vec::new();
     let device = legal::on_device(row.op, words, types);
@@ -217,7 +217,7 @@ fn spell(row: &Row, words: &[Word], types: &[Scalar]) -> Vec<Form> {
             list => format!("{name} {list:?}"),
         };
         forms.push(form(full.clone(), results.clone()));
-        // A result may lie in a wider register, which gets the rest of the number.
+        // A result may go to a wider register, which is then extended.
         let narrow = results == [Scalar::B16] && legal::integer(types[0]);
         if row.op == Op::Cvt && narrow && types[1] != Scalar::Bf16 {
             forms.push(form(format!("{full} to 32"), vec![Scalar::B32]));
@@ -226,7 +226,7 @@ fn spell(row: &Row, words: &[Word], types: &[Scalar]) -> Vec<Form> {
     forms
 }
 
-/// What the operand with this number is like, and the constants to try for it.
+/// The kind of values of operand `n`, and the constants to try for it.
 fn operand(op: Op, n: usize, ty: Scalar) -> (Sort, &'static [u32]) {
     match (op, n) {
         (Op::Shl | Op::Shr, 1) | (Op::Shf, 2) => (Sort::Amount, &[5, 32]),
@@ -241,8 +241,8 @@ fn operand(op: Op, n: usize, ty: Scalar) -> (Sort, &'static [u32]) {
     }
 }
 
-/// Leaves out most of what differs in independent ways: which boolean operation
-/// follows a comparison has nothing to do with the comparison.
+/// Leaves out most combinations of independent choices: the boolean operation
+/// after a comparison has nothing to do with the comparison.
 fn thinned(op: Op, words: &[Word], name: &str) -> bool {
     let boolean = words.iter().any(|w| matches!(w, Word::And | Word::Or | Word::Xor));
     let one_in = match (op, boolean) {

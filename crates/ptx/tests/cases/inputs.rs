@@ -6,7 +6,7 @@ use cushim_ptx::types::{Kind, Scalar};
 /// A pseudorandom sequence (xorshift64*), seeded by a text.
 pub struct Random(u64);
 
-/// FNV-1a, 64 bits: for seeds and to tell cases apart.
+/// FNV-1a, 64 bits: makes seeds, and keys of cases.
 pub fn hash(parts: impl IntoIterator<Item = u8>) -> u64 {
     parts
         .into_iter()
@@ -34,35 +34,35 @@ impl Random {
     }
 }
 
-/// What the values of an operand are like.
+/// The kind of values of an operand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Sort {
     /// Any value of the type.
     Of(Scalar),
-    /// A number of bits or a position in a register of 32 bits.
+    /// A shift amount or a bit position in a 32-bit register.
     Amount,
-    /// Selectors of bytes.
+    /// Byte selectors.
     Selector,
     /// A position in a warp.
     Lane,
     /// A small number of either sign.
     Small,
-    /// The clamp and segment operand of a shuffle.
+    /// The clamp and segment-mask operand of a shuffle.
     Segment,
-    /// Few different values.
+    /// Values with many duplicates.
     Few,
-    /// Words, half-words or bytes.
+    /// Numbers of words, half-words or bytes.
     Parts,
 }
 
 impl Sort {
-    /// The register that holds such values.
+    /// The type of register that holds such values.
     pub fn register(self) -> Scalar {
         match self {
             Sort::Of(Scalar::Pred) => Scalar::Pred,
             Sort::Of(t @ (Scalar::F32 | Scalar::F64)) => t,
             Sort::Of(t) => match t.bits() {
-                // Values of 8 bits lie in wider registers, whose rest is ignored.
+                // Values of 8 bits are in wider registers, whose upper bits are ignored.
                 8 => Scalar::B32,
                 16 => Scalar::B16,
                 64 => Scalar::B64,
@@ -82,8 +82,8 @@ fn format(ty: Scalar) -> Format {
     }
 }
 
-/// A number of a format; `near` is another operand's, for sums that cancel and
-/// quotients near one.
+/// A number of a format; `near` is another operand, so that sums cancel and
+/// quotients are near one.
 fn float(r: &mut Random, f: Format, near: Option<u64>) -> u64 {
     let sign = if r.below(2) == 0 { 0 } else { f.sign() };
     let fraction = (1u64 << f.fraction) - 1;
@@ -92,7 +92,7 @@ fn float(r: &mut Random, f: Format, near: Option<u64>) -> u64 {
         0 => r.pick(&[0, 0, 1, 2]),
         1 => r.pick(&[fraction, fraction + 1, fraction + 2, fraction / 2 + 1]),
         2 => r.pick(&[f.infinity(), f.largest(), f.largest() - 1]),
-        // A quiet NaN, a signalling one, and one with any payload.
+        // A quiet NaN, a signalling NaN, and one with a random payload.
         3 => match r.below(3) {
             0 => f.infinity() | 1 << (f.fraction - 1),
             1 => f.infinity() | 1,
@@ -100,7 +100,7 @@ fn float(r: &mut Random, f: Format, near: Option<u64>) -> u64 {
         },
         4 => r.pick(&[one, one + 1, one - 1, one + (1 << f.fraction)]),
         5 => r.next() & fraction,
-        // Whole numbers and halves, and their neighbours: ties.
+        // Integers and halves, and their neighbours: ties.
         6..10 => {
             let whole = r.next() >> (r.below(u64::from(f.fraction.min(20)) + 3) + 64 - 23);
             let v = (whole as f64 / 2.0).to_bits();
@@ -122,7 +122,7 @@ fn float(r: &mut Random, f: Format, near: Option<u64>) -> u64 {
             }
             None => r.next() & (f.sign() - 1),
         },
-        // Of moderate size, all fraction bits random or few of them set.
+        // Of moderate size, with random fraction bits or few of them set.
         15..18 => {
             let span = 40.min(one >> f.fraction);
             let exponent = (one >> f.fraction) - span / 2 + r.below(span);
@@ -148,14 +148,14 @@ fn integer(r: &mut Random, bits: u32, near: Option<u64>) -> u64 {
             near.unwrap_or_else(|| r.next()).wrapping_add(by).wrapping_sub(2)
         }
         6 => near.unwrap_or_else(|| r.next()).wrapping_neg(),
-        // As many bits as it happens.
+        // A random number of bits.
         7 => r.next() >> (64 - bits) >> r.below(bits.into()),
         _ => r.next(),
     };
     v & all
 }
 
-/// One value; `near` is the operand before it.
+/// One value; `near` is the previous operand.
 pub fn value(r: &mut Random, sort: Sort, near: Option<u64>) -> u64 {
     let twice = |r: &mut Random, f: Format| {
         let low = float(r, f, near.map(|n| n & 0xffff));
@@ -169,7 +169,7 @@ pub fn value(r: &mut Random, sort: Sort, near: Option<u64>) -> u64 {
             integer(r, 16, near.map(|n| n & 0xffff)) | integer(r, 16, near.map(|n| n >> 16)) << 16
         }
         Sort::Of(t) if t.kind() == Kind::Float => float(r, format(t), near),
-        // What is above the value in its register is nobody's business.
+        // The bits above the value in its register do not matter.
         Sort::Of(t) if t.bits() == 8 => {
             integer(r, 8, near) | if r.below(2) == 0 { 0 } else { r.next() << 8 & 0xffff_ff00 }
         }
@@ -205,8 +205,8 @@ pub fn value(r: &mut Random, sort: Sort, near: Option<u64>) -> u64 {
     }
 }
 
-/// `rows` rows of up to four operands, one after the other. Of three floating-point
-/// operands the third is now and then what makes `a * b + c` small.
+/// `rows` rows of up to four operands. With three floating-point
+/// operands the third sometimes makes `a * b + c` small.
 pub fn rows(seed: &str, sorts: &[Sort], rows: usize) -> Vec<[u64; 4]> {
     let mut r = Random::new(seed);
     (0..rows)

@@ -1,27 +1,27 @@
-//! Whether a result may differ from the one that a GPU gave, and how far.
+//! Decides whether a result may differ from the GPU's, and how far.
 //!
-//! The rule is equality of bits. What the ISA manual leaves open is here: the
-//! error bounds of approximations, where both results must be within the bound of
-//! the exact one. Interpreted and compiled code are equal to the GPU there, too; of
-//! code for other processors the bound is asked.
+//! The rule: bits are equal. Exceptions are what the ISA manual leaves open: for
+//! approximations both results must be within the error bound of the exact
+//! result. Interpreted and compiled code equal the GPU there, too; the bound is
+//! for code for other processors.
 
 use super::forms::Form;
 use cushim_ptx::soft::{self, Format, Round};
 use cushim_ptx::table::{Op, Word};
 use cushim_ptx::types::{Kind, Scalar};
 
-/// What two results of a form have to do with each other.
+/// How two results of a form compare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// The same bits.
     Same,
     /// Both within the error bound of the instruction.
     Bounded,
-    /// Not the same, and they have to be.
+    /// Different, though they must be equal.
     Differs,
-    /// Our result is beyond the bound.
+    /// Our result is outside the bound.
     Far,
-    /// The GPU's result is beyond the bound: then the bound here is wrong.
+    /// The GPU's result is outside the bound: the bound here is wrong.
     GpuFar,
 }
 
@@ -37,7 +37,7 @@ impl Verdict {
     }
 }
 
-/// Compares one value of a result with the recorded one.
+/// Compares one value of a result with the recorded value.
 pub fn judge(form: &Form, row: &[u64; 4], ours: u64, gpu: u64) -> Verdict {
     if ours == gpu {
         return Verdict::Same;
@@ -78,12 +78,12 @@ fn one(form: &Form, f: Format, row: &[u64; 4], ours: u64, gpu: u64) -> Verdict {
     Verdict::Differs
 }
 
-/// A number, and how far a result may be from it.
+/// A number, and the allowed error of a result.
 struct Bound {
     f: Format,
     exact: f64,
     by: f64,
-    /// What is subnormal may be a zero.
+    /// Zero is accepted instead of a subnormal number.
     ftz: bool,
 }
 
@@ -96,7 +96,7 @@ impl Bound {
         if self.exact.is_nan() || v.is_nan() {
             return self.exact.is_nan() && v.is_nan();
         }
-        // Rounding of its own, at the ends of the format.
+        // The result's own rounding, near the ends of the format.
         let by = self.by.max(unit);
         if self.exact.is_infinite() {
             return v == self.exact;
@@ -129,7 +129,7 @@ fn bound(form: &Form, f: Format, row: &[u64; 4]) -> Option<Bound> {
         number(v, f)
     };
     let upper = f == Format::F64 && ftz;
-    // Of `.approx.ftz.f64` only the upper halves are looked at.
+    // `.approx.ftz.f64` uses only the upper halves.
     let x = if upper { f64::from_bits(row[0] & !0 << 32) } else { operand(0) };
     let relative = |e: f64, power: f64| (e, e.abs() * power.exp2());
     let (exact, by) = match form.op {
@@ -141,8 +141,8 @@ fn bound(form: &Form, f: Format, row: &[u64; 4]) -> Option<Bound> {
             (x / y, 2.0 * unit(x / y, f))
         }
         Op::Rcp if has(Word::Approx) && !upper => (1.0 / x, unit(1.0 / x, f)),
-        // The manual gives no bound for these, but says that 20 bits of the fraction are
-        // computed.
+        // The manual gives no bound for these, but says that they compute 20 bits of the
+        // fraction.
         Op::Rcp if upper => relative(1.0 / x, -18.5),
         Op::Rsqrt if upper => relative(1.0 / x.sqrt(), -18.5),
         Op::Rsqrt if f == Format::F64 => relative(1.0 / x.sqrt(), -51.0),
@@ -171,7 +171,7 @@ fn bound(form: &Form, f: Format, row: &[u64; 4]) -> Option<Bound> {
             match turns {
                 t if t <= 1.0 => (e, (-20.5f64).exp2()),
                 t if t <= 50.0 => (e, (-14.7f64).exp2()),
-                // Beyond it none is stated: a number from -1 to 1.
+                // No bound is stated outside that range: any number from -1 to 1.
                 t if t.is_finite() => (0.0, 1.0),
                 _ => (f64::NAN, 0.0),
             }

@@ -1,35 +1,35 @@
-//! Kernels that run the forms, one lane for each row of inputs.
+//! Kernels that run the forms; each lane handles one row of inputs.
 
 use super::forms::{self, Form};
 use super::inputs::{self, Sort, hash};
 use cushim_ptx::types::Scalar;
 use std::fmt::Write;
 
-/// Rows of inputs, which are the threads of a kernel's only block.
+/// Rows of inputs: the threads of a kernel's only block.
 pub const ROWS: usize = 128;
-/// Forms in one kernel at most: what one mistake may hide.
+/// The maximum number of forms in one kernel; one failing form can hide the others.
 const FORMS: usize = 24;
 
 /// A kernel of several forms with the same inputs.
 ///
-/// It takes the addresses of the inputs (rows of four 8-byte values) and of the
-/// outputs: for each result of each form [`ROWS`] 8-byte places, of which the
-/// result fills the first bytes; after them as much scratch.
+/// Its parameters are the addresses of the inputs (rows of four 8-byte values) and of the
+/// outputs: for each result of each form [`ROWS`] 8-byte places, whose first bytes
+/// hold the result; as much scratch memory follows.
 pub struct Case {
     /// The kernel's name.
     pub name: String,
-    /// What it runs, in this order.
+    /// The forms, in this order.
     pub forms: Vec<Form>,
     /// The inputs.
     pub rows: Vec<[u64; 4]>,
 }
 
-/// Where a kernel's lanes come from.
+/// How the lanes of a kernel are launched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lanes {
     /// The threads of one block.
     Threads,
-    /// Blocks of one thread, so that a warp's values are all the same.
+    /// Blocks of one thread, so that a warp's values are all uniform.
     Blocks,
 }
 
@@ -50,17 +50,17 @@ pub fn all() -> Vec<Case> {
 }
 
 impl Case {
-    /// Results of all forms.
+    /// The number of results of all forms.
     pub fn slots(&self) -> usize {
         self.forms.iter().map(|f| f.results.len()).sum()
     }
 
-    /// Bytes of the output.
+    /// Bytes of the outputs.
     pub fn bytes(&self) -> usize {
         (self.slots() + 1) * ROWS * 8
     }
 
-    /// Tells this form with these inputs from all others, in 40 bits.
+    /// A key of 40 bits that identifies this form with these inputs.
     pub fn key(&self, form: &Form) -> u64 {
         let to = form.results.iter().flat_map(|t| t.name().bytes());
         let text = form.code.split_whitespace().flat_map(|w| w.bytes().chain([b' '])).chain(to);
@@ -68,12 +68,12 @@ impl Case {
         hash(text.chain(given.flat_map(|v| v.to_le_bytes()))) >> 24
     }
 
-    /// The inputs as the kernel reads them.
+    /// The inputs in the layout that the kernel reads.
     pub fn input(&self) -> Vec<u8> {
         self.rows.iter().flatten().flat_map(|v| v.to_le_bytes()).collect()
     }
 
-    /// One entry point. The file's head is [`HEAD`].
+    /// One entry point. [`head`] makes the head of the file.
     pub fn text(&self, lanes: Lanes) -> String {
         let from = if lanes == Lanes::Threads { "%tid.x" } else { "%ctaid.x" };
         let mut s = format!(
@@ -122,7 +122,7 @@ fn load(n: usize, sort: Sort) -> String {
     }
 }
 
-/// The head of a file of kernels, for what a GPU is to run and for the rest.
+/// The head of a file of kernels: for a GPU to run, or for the other forms.
 pub fn head(device: bool) -> String {
     let (version, target) = if device { ("8.7", "sm_90") } else { ("8.8", "sm_100a") };
     format!(".version {version}\n.target {target}\n.address_size 64\n")

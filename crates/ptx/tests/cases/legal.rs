@@ -1,9 +1,9 @@
-//! Which combinations the ISA manual allows, where the table takes more.
+//! Combinations that the ISA manual allows, where the table accepts more.
 
 use cushim_ptx::table::{Op, Row, Word};
 use cushim_ptx::types::{Kind, Scalar};
 
-/// The type of twice the width.
+/// The type with twice the width.
 pub fn twice(ty: Scalar) -> Scalar {
     match ty {
         Scalar::U16 => Scalar::U32,
@@ -29,33 +29,33 @@ fn brain(ty: Scalar) -> bool {
     matches!(ty, Scalar::Bf16 | Scalar::Bf16x2)
 }
 
-/// Whether an optional third operand is given.
+/// Whether the optional third operand is used.
 pub fn third(words: &[Word], types: &[Scalar]) -> bool {
-    // Three operands are for newer devices than those that are recorded.
+    // Three operands need newer devices than the recorded ones.
     let (absolute, sign) = (words.contains(&Word::Abs), words.contains(&Word::Xorsign));
     types[0] == Scalar::F32 && absolute && !sign
 }
 
-/// Whether a comparison is tried with both its results.
+/// Whether a comparison is tried with two results.
 pub fn two_results(words: &[Word], types: &[Scalar]) -> bool {
-    // With halves, one; with two halves, one for each.
+    // Halves have one result; packed halves have one for each.
     let one = matches!(types[0], Scalar::F16 | Scalar::Bf16);
     packed_float(types[0])
         || !one && words.iter().any(|w| matches!(w, Word::And | Word::Or | Word::Xor))
 }
 
-/// Whether sm_90 runs it.
+/// Whether sm_90 can run it.
 pub fn on_device(op: Op, words: &[Word], types: &[Scalar]) -> bool {
     !(matches!(op, Op::Min | Op::Max) && third(words, types))
 }
 
-/// Whether there is such a form.
+/// Whether the form exists.
 pub fn exists(row: &Row, words: &[Word], types: &[Scalar]) -> bool {
     let has = |w: Word| words.contains(&w);
     let ty = types.first().copied().unwrap_or(Scalar::B32);
     match row.op {
         Op::Fma if row.mnemonic == "mad" => {
-            // Without a rounding it is for devices of the first generation.
+            // Without a rounding it exists only for devices of the first generation.
             words.iter().any(|w| matches!(w, Word::Rn | Word::Rz | Word::Rm | Word::Rp))
         }
         Op::Div if ty == Scalar::F32 => words.iter().any(|w| !matches!(w, Word::Ftz)),
@@ -170,6 +170,6 @@ fn narrowing(words: &[Word], d: Scalar) -> bool {
 }
 
 fn pack(ty: Scalar, slots: usize) -> bool {
-    // With three operands the small ones, with two the half-words.
+    // With three operands the parts have 8 bits or fewer, with two they are half-words.
     (ty.bits() == 16) == (slots == 2)
 }

@@ -1,7 +1,7 @@
-//! Products of matrices: every form of the table, on numbers of many sizes, in fragments and through memory.
+//! Matrix products (mma): every form of the table, on numbers of many sizes, in fragments and through memory.
 //!
-//! Owns which forms there are, and their inputs. A lane's result is one number made of all registers that it gets in a few
-//! rounds, in which its operands come from other lanes and registers. Must not know who runs them.
+//! Owns the list of forms, and their inputs. A lane's result is a hash of all its result registers in a few rounds,
+//! in which its operands come from other lanes and registers. Must not know who runs the cases.
 
 use super::forms::{Form, product};
 use super::inputs::{Random, Sort};
@@ -11,10 +11,10 @@ use cushim_ptx::table::{self, Op, Part, Row, Word, Words};
 use cushim_ptx::types::Scalar;
 use std::fmt::Write;
 
-/// How often a form is run with other registers.
+/// How many times a form runs, each time with other registers.
 const ROUNDS: usize = 4;
 
-/// All cases: a form each.
+/// All cases, one form each.
 pub fn all() -> Vec<Case> {
     let is = |row: &&Row| matches!(row.op, Op::Mma | Op::MmaSparse | Op::WmmaMma);
     let mut rows: Vec<&'static Row> = table::rows().filter(is).collect();
@@ -30,14 +30,14 @@ struct Product {
     words: Words,
     list: Vec<Word>,
     types: [Scalar; 4],
-    /// Whose word says which elements of a sparse factor there are.
+    /// The sparsity selector: which lanes hold the metadata of a sparse factor.
     selector: u32,
 }
 
 fn of_row(row: &'static Row) -> Vec<Product> {
     let choices: Vec<Vec<Option<Word>>> = row
         .modifiers()
-        // What has no meaning is written as it always is.
+        // A required modifier without a choice is always written.
         .map(|(group, required)| match group.as_slice() {
             [Word::Aligned] => vec![Some(Word::Aligned)],
             _ => {
@@ -67,7 +67,7 @@ fn of_row(row: &'static Row) -> Vec<Product> {
     all
 }
 
-/// Registers of 32 bits: who has which.
+/// PTX that gets a 32-bit register from another lane.
 fn picked(to: &str, from: usize, by: usize) -> String {
     format!("shfl.sync.bfly.b32 {to}, w{from}, {}, 31, -1; ", by % 32)
 }
@@ -77,7 +77,7 @@ impl Product {
         registers(self.op, &self.words, &self.types, part).expect("a matrix of the table")
     }
 
-    /// How many selectors there are: as many as words of four lanes it takes less than all.
+    /// The number of selectors: four lanes divided by the number of lanes whose metadata is used.
     fn selectors(&self) -> u32 {
         if self.op != Op::MmaSparse {
             return 1;
@@ -108,10 +108,10 @@ impl Product {
         Case { name, forms: vec![form], rows: self.rows() }
     }
 
-    /// The registers of a matrix in a round: their names, and how they get there.
+    /// The registers of a matrix in a round: their names, and the code that fills them.
     fn matrix(&self, part: Part, letter: char, round: usize) -> (String, String) {
         let (n, ty) = self.has(part);
-        // The words that hold such numbers.
+        // The input words for numbers of this kind.
         let words = match part {
             Part::A => [0, 1, 2, 3],
             Part::B => [4, 5, 4, 5],
@@ -150,7 +150,7 @@ impl Product {
         "shr.u32 x, h, 16; xor.b32 h, h, x; cvt.u16.u32 d0, h;"
     }
 
-    /// A word more of the result.
+    /// PTX that adds a word to the result's hash.
     fn taken(name: &str) -> String {
         format!("xor.b32 h, h, {name}; mul.lo.u32 h, h, 16777619; ")
     }
@@ -190,7 +190,7 @@ impl Product {
         code + Self::tail()
     }
 
-    /// The matrices lie in shared memory, each warp's apart, and so does the result.
+    /// The matrices are in shared memory, separate for each warp, and so is the result.
     fn in_memory(&self) -> String {
         let rows = |first: bool| {
             let text = self.list.iter().map(|w| w.text()).find(|t| t.contains('.')).unwrap_or("");
@@ -200,7 +200,7 @@ impl Product {
             self.list.iter().map(|w| w.text()).find(|t| t.starts_with('m') && t.contains('n'));
         let shape = shape.filter(|t| t.contains('k')).expect("a shape");
         let mut code = self.head();
-        // 2 KiB for a warp: four words of a lane for a, two for b, and as many as it takes of one for c.
+        // 4 KiB for a warp: 512 bytes for a, 512 for b, 1 KiB for c, and 2 KiB for the result.
         code += ".shared .align 32 .b8 all[16384]; .reg .b32 at, to; shr.u32 at, %i, 5; shl.b32 at, at, 12;
              mov.b32 x, all; add.u32 at, at, x; and.b32 x, %i, 31; shl.b32 x, x, 2; add.u32 to, at, x; ";
         for round in 0..ROUNDS {
@@ -296,8 +296,8 @@ fn word(r: &mut Random, ty: Scalar, style: usize) -> u32 {
     (0..32 / bits).fold(0, |w, k| w | (element(r, ty, style) as u32) << (k * bits))
 }
 
-/// An element, of which there are four styles: of like sizes; of many sizes, half of them zero; any finite number; of like
-/// sizes with what is no finite number among them.
+/// An element, in four styles: similar sizes; many sizes, half of them zero; any finite number; similar sizes mixed
+/// with infinities and NaNs.
 fn element(r: &mut Random, ty: Scalar, style: usize) -> u64 {
     let (exponent, fraction) = match ty {
         Scalar::F16 => (5, 10),
@@ -306,7 +306,7 @@ fn element(r: &mut Random, ty: Scalar, style: usize) -> u64 {
         Scalar::F64 => (11, 52),
         Scalar::E4m3 => (4, 3),
         Scalar::E5m2 => (5, 2),
-        // Integers of 32 bits near their limits now and then.
+        // 32-bit integers are sometimes near their limits.
         Scalar::S32 if style > 1 => {
             return (r.next() >> 44 & 0xfff) ^ if style == 2 { 0x7fff_ffff } else { 0x8000_0000 };
         }
@@ -324,7 +324,7 @@ fn element(r: &mut Random, ty: Scalar, style: usize) -> u64 {
         2 => r.below(top),
         _ => bias + r.below(5) - 2,
     };
-    // An infinity as often as not.
+    // Infinities and NaNs are equally likely.
     let part = if field == top && r.below(2) == 0 { 0 } else { part };
     sign | field << fraction | part
 }

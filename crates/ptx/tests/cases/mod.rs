@@ -1,9 +1,9 @@
-//! Test cases for single instructions: generated kernels and inputs, what a GPU
-//! made of them, and how results are compared.
+//! Test cases for single instructions: generated kernels and inputs, a GPU's
+//! results, and the comparison of results.
 //!
-//! Owns which cases there are. The cases come from the table of instructions
-//! ([`cushim_ptx::table`]), so that a form that is added there gets cases, too.
-//! It must not know who runs them: the interpreter, compiled code or a GPU.
+//! Owns the list of cases. They come from the table of instructions
+//! ([`cushim_ptx::table`]), so that a new form there gets cases automatically.
+//! Must not know who runs them: the interpreter, compiled code or a GPU.
 
 #![allow(dead_code, unused_imports)] // each user needs a part
 

@@ -1,7 +1,7 @@
-//! Every form of every row of the table, spelled for the question which versions of PTX and which targets know it.
+//! Every form of every row of the table, as a statement, to ask which versions of PTX and which targets accept it.
 //!
-//! Owns the spelling: a statement that is right in all but version and target, as far as the table knows. What an
-//! assembler refuses at every version is no form, and its record says so. Must not know the answers.
+//! Owns the statements: each is valid except for version and target, as far as the table knows. A statement that an
+//! assembler refuses at every version is no form, and the record says so. Must not know the answers.
 
 use super::forms::product;
 use super::legal;
@@ -14,26 +14,26 @@ use std::collections::{BTreeSet, HashSet};
 pub struct Spelled {
     /// The mnemonic.
     pub mnemonic: &'static str,
-    /// The modifiers as they stand in the statement, types included.
+    /// The modifiers as they appear in the statement, types included.
     pub modifiers: Vec<&'static str>,
     /// The statement, with its semicolon.
     pub code: String,
 }
 
-/// What stands before the statements in a kernel's body, on one line: registers by width, and a variable in each space.
+/// The start of a kernel's body, on one line: registers by width, and a variable in each space.
 pub const HEAD: &str =
     ".reg .b16 h; .reg .b32 r; .reg .b64 l; .reg .pred p; .local .align 16 .b8 lo[64];";
 
-/// What stands before the kernel, on one line.
+/// Declarations before the kernel, on one line.
 pub const OUTSIDE: &str =
     ".global .align 16 .b8 g[64]; .shared .align 16 .b8 s[64]; .const .align 16 .b8 c[64];";
 
-/// More combinations than this are tried three choices at a time,
+/// A row with more combinations than this is tried with any three choices at a time,
 const MOST: usize = 600;
-/// or two, where those would still be more than so many.
+/// or with any two, if even these exceed this number.
 const TRIPLES: usize = 6000;
 
-/// Statements that the table takes as they come.
+/// Statements that the table accepts without checking them.
 const OPEN: &[(&str, &[&str], &str)] = &[
     ("prefetch", &["global", "L1"], "[g]"),
     ("prefetch", &["global", "L2"], "[g]"),
@@ -48,7 +48,7 @@ const OPEN: &[(&str, &[&str], &str)] = &[
     ("pmevent", &[], "1"),
 ];
 
-/// All statements, each once, in an order that stays.
+/// All statements, each once, in a stable order.
 pub fn all() -> Vec<Spelled> {
     let mut rows: Vec<&'static Row> = table::rows().collect();
     rows.sort_by_key(|r| (r.mnemonic, r.syntax(), format!("{:?}", r.places)));
@@ -57,7 +57,7 @@ pub fn all() -> Vec<Spelled> {
         .map(|(mnemonic, words, operands)| spelled(mnemonic, words.to_vec(), operands))
         .collect();
     for row in rows {
-        // Lists of targets are of old code only and stand in a statement of their own.
+        // Lists of branch targets exist in old code only and need a statement of their own.
         if row.mnemonic != "brx" {
             list.extend(of_row(row));
         }
@@ -73,7 +73,7 @@ fn spelled(mnemonic: &'static str, modifiers: Vec<&'static str>, operands: &str)
     Spelled { mnemonic, modifiers, code: format!("{code} {operands};") }
 }
 
-/// What one place of the name may be: a word, a type, or nothing.
+/// One choice in an instruction's name: a word, a type, or nothing.
 type Choice = Option<&'static str>;
 
 fn of_row(row: &'static Row) -> Vec<Spelled> {
@@ -101,7 +101,7 @@ fn of_row(row: &'static Row) -> Vec<Spelled> {
     all
 }
 
-/// All combinations, or where those are many, all of any three with the first choice of the others, or of any two.
+/// All combinations; if they are too many, those of any three choices (the others are the first), or of any two.
 fn combinations(lists: &[Vec<Choice>]) -> Vec<Vec<Choice>> {
     if lists.iter().map(Vec::len).product::<usize>() <= MOST {
         return product(lists);
@@ -154,10 +154,10 @@ fn memory(modifiers: &[&str]) -> &'static str {
     }
 }
 
-/// The operands, those that may be left out if `optional`; nothing where there are none to be had.
+/// The operands, with the optional ones if `optional`; `None` if they cannot be written here.
 fn operands(row: &Row, modifiers: &[&'static str], optional: bool) -> Option<String> {
     let has = |m: &str| modifiers.contains(&m);
-    // Parameters are where they are declared: no variable of this text.
+    // Parameter space needs a parameter, not one of the variables here.
     if modifiers.iter().any(|m| m.starts_with("param")) && row.mnemonic != "isspacep" {
         return None;
     }
@@ -197,7 +197,7 @@ fn operands(row: &Row, modifiers: &[&'static str], optional: bool) -> Option<Str
             }
             OperandKind::Wide(n) => register(legal::twice(*types.get(n)?))?.into(),
             OperandKind::Value => register(*types.first()?)?.into(),
-            // Numbers of barriers and of threads, tables: constants did in every version.
+            // Numbers of barriers and threads, and tables: every version accepted constants.
             OperandKind::Type(Scalar::U32)
                 if matches!(row.mnemonic, "bar" | "barrier") && !place.result =>
             {
@@ -220,7 +220,7 @@ fn operands(row: &Row, modifiers: &[&'static str], optional: bool) -> Option<Str
             OperandKind::Memory => memory(modifiers).into(),
             OperandKind::Immediate if row.mnemonic == "cp" && has("wait_group") => "0".into(),
             OperandKind::Immediate if row.mnemonic == "cp" => sizes.next()?.into(),
-            // Of a sparse matrix, who says which elements there are.
+            // The selector of a sparse matrix product.
             OperandKind::Immediate if row.mnemonic == "mma" => "0".into(),
             OperandKind::Immediate => "128".into(),
             OperandKind::Any if is_policy => "l".into(),
@@ -242,7 +242,7 @@ fn operands(row: &Row, modifiers: &[&'static str], optional: bool) -> Option<Str
     Some(list.join(", "))
 }
 
-/// A module with one statement a line: the first is on line `FIRST`. An assembler reads all of them, whatever it finds.
+/// A module with one statement per line; the first is on line `FIRST`. Assemblers go on after an error.
 pub fn module(version: &str, target: &str, statements: &[&str]) -> String {
     let size = if version.parse::<f32>().is_ok_and(|v| v > 2.25) { ".address_size 64" } else { "" };
     let mut text =
@@ -257,13 +257,13 @@ pub fn module(version: &str, target: &str, statements: &[&str]) -> String {
 /// See [`module`].
 pub const FIRST: usize = 5;
 
-/// What an assembler takes, as `scripts/record-needs` wrote it; the format is described there.
+/// The statements that an assembler accepts, as recorded by `scripts/record-needs`, which describes the format.
 pub struct Record {
-    /// Who was asked.
+    /// The assembler.
     pub who: String,
-    /// Versions and targets that are taken together.
+    /// Pairs of version and target that it accepts.
     pub pairs: Vec<(String, String)>,
-    /// Statements with the pairs at which each is taken, bit by bit.
+    /// Statements, each with one flag per pair: whether it is accepted there.
     pub forms: Vec<(String, Vec<bool>)>,
 }
 
@@ -272,7 +272,7 @@ const TITLE: &str = "cushim: what forms of instructions need, version 1";
 /// Reads a record.
 ///
 /// # Errors
-/// What is wrong with it, in words.
+/// Text that says what is wrong with the file.
 pub fn read(packed: &[u8]) -> Result<Record, String> {
     let mut text = String::new();
     std::io::Read::read_to_string(&mut flate2::read::ZlibDecoder::new(packed), &mut text)

@@ -1,5 +1,5 @@
-//! What a GPU made of the cases, as `scripts/record-instructions` wrote it; the
-//! format is described there.
+//! A GPU's results for the cases, as recorded by `scripts/record-instructions`, which
+//! describes the format.
 
 use super::kernels::ROWS;
 use flate2::read::ZlibDecoder;
@@ -15,30 +15,30 @@ pub struct Results {
     columns: HashMap<u64, Vec<Vec<u64>>>,
 }
 
-/// The results of single instructions that are kept beside the cases.
+/// The recorded results of single instructions in this folder.
 pub fn kept() -> Results {
     read(include_bytes!("results.bin")).unwrap_or_else(|e| panic!("results.bin: {e}"))
 }
 
-/// Those of sequences.
+/// The recorded results of sequences.
 pub fn of_sequences() -> Results {
     let packed = include_bytes!("sequences/results.bin");
     read(packed).unwrap_or_else(|e| panic!("sequences/results.bin: {e}"))
 }
 
-/// Those of products of matrices.
+/// The recorded results of matrix products.
 pub fn of_matrices() -> Results {
     read(include_bytes!("matrices.bin")).unwrap_or_else(|e| panic!("matrices.bin: {e}"))
 }
 
 impl Results {
     /// A column of [`ROWS`] values for each result of a form; `None` if the form
-    /// with these inputs is not among those that were recorded.
+    /// with these inputs was not recorded.
     pub fn get(&self, key: u64) -> Option<&[Vec<u64>]> {
         self.columns.get(&key).map(Vec::as_slice)
     }
 
-    /// How many forms there are.
+    /// The number of forms.
     pub fn len(&self) -> usize {
         self.columns.len()
     }
@@ -64,7 +64,7 @@ fn column(data: &[u8], bytes: usize) -> Vec<u64> {
 /// Reads a file of results.
 ///
 /// # Errors
-/// What is wrong with it, in words.
+/// Text that says what is wrong with the file.
 pub fn read(packed: &[u8]) -> Result<Results, String> {
     let mut data = Vec::new();
     ZlibDecoder::new(packed).read_to_end(&mut data).map_err(|e| e.to_string())?;
@@ -78,7 +78,7 @@ pub fn read(packed: &[u8]) -> Result<Results, String> {
     }
     let device = lines.next().unwrap_or_default().to_string();
     let mut columns: HashMap<u64, Vec<Vec<u64>>> = HashMap::new();
-    // The columns of this kernel so far, by width.
+    // The number of columns of this kernel so far, by width.
     let mut before: HashMap<u8, Vec<Vec<u64>>> = HashMap::new();
     for line in lines {
         if line == "kernel" {

@@ -1,5 +1,5 @@
-//! Forms that the table alone cannot spell: chains of carries, instructions that
-//! look at other lanes, atomic operations, and moves of vectors.
+//! Forms that the table alone cannot produce: carry chains, instructions that
+//! read other lanes, atomic operations, and moves of vectors.
 
 use super::forms::Form;
 use super::inputs::Sort;
@@ -34,8 +34,8 @@ pub fn all() -> Vec<Form> {
     forms
 }
 
-/// Every instruction with a carry: the carry that goes in is the fourth operand's
-/// lowest bit, the one that comes out is the second result.
+/// Every instruction with a carry: the carry in is the fourth operand's
+/// lowest bit, the carry out is the second result.
 fn carries(forms: &mut Vec<Form>) {
     for ty in [Scalar::U32, Scalar::S32, Scalar::U64, Scalar::S64] {
         let (reg, t) = (if ty.bits() == 32 { "b32" } else { "b64" }, ty.name());
@@ -72,7 +72,7 @@ fn carries(forms: &mut Vec<Form>) {
             let code = format!("{head} {name} d0, a0, a1, a2;");
             forms.push(form(Op::MadCarry, name, code, &sorts, &[d]));
         }
-        // A sum over two registers and what is left of it.
+        // A sum over two registers, and the final carry.
         let name = format!("add.cc, addc.cc, addc ({t})");
         let code = format!(
             ".reg .{reg} t; add.cc.{t} d0, a0, a1; addc.cc.{t} t, a1, a2; addc.{t} d1, a0, t;"
@@ -109,7 +109,7 @@ fn moves(forms: &mut Vec<Form>) {
     }
 }
 
-/// What a lane gets of the others. All lanes of the warp run.
+/// Values that a lane gets from others. All lanes of the warp run.
 fn lanes(forms: &mut Vec<Form>) {
     let mut push = |op, name: String, code: String, sorts: &[Sort], results: &[Scalar]| {
         let f = form(op, name, code, sorts, results);
@@ -142,7 +142,7 @@ fn lanes(forms: &mut Vec<Form>) {
     for ty in ["b32", "b64"] {
         let reg = if ty == "b32" { B32 } else { B64 };
         for (how, sorts) in [("any", vec![Sort::Few]), ("all", vec![Sort::Few])] {
-            // Few different values, as wide as they must be.
+            // Values with many duplicates, extended to the operand's width.
             let wide = if ty == "b64" { "cvt.s64.s32 v, a0;" } else { "mov.b32 v, a0;" };
             let results: &[Scalar] = if how == "all" { &[B32, Pred] } else { &[B32] };
             let d = if how == "all" { "d0|d1" } else { "d0" };
@@ -168,7 +168,7 @@ fn lanes(forms: &mut Vec<Form>) {
             let name = format!("redux.sync.{op}.{ty}");
             let code = format!("{name} d0, a0, -1;");
             push(Op::Redux, name.clone(), code, &[any], &[B32]);
-            // The lower twenty lanes alone.
+            // Only the lower twenty lanes.
             let code = format!(
                 ".reg .pred p; .reg .b32 l; mov.u32 l, %laneid; setp.lt.u32 p, l, 20;
                  mov.b32 d0, 0; @p {name} d0, a0, 0xfffff;"
@@ -178,7 +178,7 @@ fn lanes(forms: &mut Vec<Form>) {
     }
 }
 
-/// Each lane on its own cell: the old value and what is in the cell afterwards.
+/// Each lane on its own cell: the old value, and the cell's value afterwards.
 fn atomics(forms: &mut Vec<Form>) {
     let integers = [Scalar::U32, Scalar::S32, Scalar::U64, Scalar::S64];
     let floats = [F32, F64, F16, Scalar::Bf16, F16x2, Scalar::Bf16x2];
@@ -189,7 +189,7 @@ fn atomics(forms: &mut Vec<Form>) {
     list.extend(["and", "or", "xor", "exch"].map(|op| (op, &bits[..])));
     for (op, types) in list {
         for ty in types {
-            // There is no such sum: it is the unsigned one.
+            // This form does not exist: the unsigned sum is the same.
             if (op, *ty) == ("add", Scalar::S64) {
                 continue;
             }
@@ -206,7 +206,7 @@ fn atomic(forms: &mut Vec<Form>, op: &str, ty: Scalar, space: &str) {
     let sort = Sort::Of(ty);
     let reg = sort.register();
     let (b, t) = (ty.bits(), ty.name());
-    // A cell in shared memory that no other lane has, or the kernel's scratch.
+    // A cell in shared memory of the lane's own, or in the kernel's scratch memory.
     let head = if space == "shared" {
         ".shared .align 8 .b8 cells[1024]; .reg .b32 at; mov.u32 at, cells; mad.lo.u32 at, %i, 8, at;"
     } else {

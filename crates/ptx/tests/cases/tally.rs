@@ -1,4 +1,4 @@
-//! Counts how results agree with those of a GPU, and says where they do not.
+//! Counts how results agree with a GPU's, and reports differences.
 
 use super::forms::Form;
 use super::judge::{Verdict, judge};
@@ -6,25 +6,25 @@ use super::kernels::{Case, ROWS};
 use super::results::Results;
 use std::collections::BTreeMap;
 
-/// Where a GPU does something else than the ISA says, and we what the ISA says.
+/// Known differences: the GPU deviates from the ISA, and we follow the ISA.
 fn differs_from_isa(form: &Form) -> Option<&'static str> {
     super::video::differs_from_isa(form).or(super::sequences::differs_from_isa(&form.name))
 }
 
-/// Forms that disagree which are told in full.
+/// How many differing forms are reported in full.
 const SHOWN: usize = 20;
 
 pub struct Tally {
     kept: Results,
-    /// Whether results within a bound agree.
+    /// Whether results within an error bound count as agreeing.
     bounded: bool,
     forms: usize,
     rows: BTreeMap<&'static str, usize>,
     same: usize,
-    /// Forms that were not recorded.
+    /// The number of forms without a recording.
     pub missing: Vec<String>,
     wrong: Vec<String>,
-    /// Forms of which the GPU gives what the ISA does not say, by how.
+    /// Forms for which the GPU deviates from the ISA, by kind of deviation.
     beside: BTreeMap<&'static str, usize>,
 }
 
@@ -33,14 +33,14 @@ pub fn hex(columns: &[Vec<u64>], row: usize) -> String {
     columns.iter().map(|c| format!("{:#x}", c[row])).collect::<Vec<_>>().join(" ")
 }
 
-/// What a row of a form gets, in hexadecimal.
+/// The operands of a row of a form, in hexadecimal.
 pub fn given(case: &Case, form: &Form, row: usize) -> String {
     let values = &case.rows[row][..form.sorts.len()];
     values.iter().map(|v| format!("{v:#x}")).collect::<Vec<_>>().join(" ")
 }
 
 impl Tally {
-    /// All bits have to be the same.
+    /// All bits must be equal.
     pub fn new(kept: Results) -> Tally {
         Tally {
             kept,
@@ -54,13 +54,13 @@ impl Tally {
         }
     }
 
-    /// The error bounds of the ISA are enough.
+    /// Results within the ISA's error bounds suffice.
     #[allow(dead_code)] // not in every test that takes this file
     pub fn within_bounds(kept: Results) -> Tally {
         Tally { bounded: true, ..Tally::new(kept) }
     }
 
-    /// Judges the results of a form: a column for each.
+    /// Judges the results of a form: one column each.
     pub fn add(&mut self, case: &Case, form: &Form, ours: &[Vec<u64>]) {
         self.forms += 1;
         let Some(gpu) = self.kept.get(case.key(form)) else {
@@ -105,7 +105,7 @@ impl Tally {
     /// Prints the counts.
     ///
     /// # Panics
-    /// Where a form disagrees, or the recording has forms that nobody asked for.
+    /// If a form disagrees, or the recording has forms that no test used.
     pub fn finish(self, who: &str) {
         let answered = self.forms - self.missing.len();
         let beside: usize = self.beside.values().sum();

@@ -1,4 +1,4 @@
-//! Forms of video instructions: all types and modifiers, selectors of parts by chance, and such as CUDA's own
+//! Forms of video instructions: all types and modifiers, random part selectors, and the forms that CUDA's own
 //! headers use.
 
 use super::forms::{Form, product};
@@ -7,15 +7,15 @@ use super::special::form;
 use cushim_ptx::table::{self, OperandKind, Row, Word};
 use cushim_ptx::types::Scalar::B32;
 
-/// Where an H100 gives something else than the ISA says, and we what the ISA says: GPUs have not had these instructions
-/// since Maxwell, and what the driver's assembler makes of them instead is not right everywhere.
+/// Known differences: an H100 deviates from the ISA, and we follow the ISA. GPUs since Maxwell do not have these
+/// instructions, and the driver's assembler replaces them with code that is not always right.
 pub fn differs_from_isa(form: &Form) -> Option<&'static str> {
     let (name, operands) = form.name.split_once(" (")?;
     let (op, rest) = name.split_once('.')?;
     let words: Vec<&str> = rest.split('.').collect();
     let has = |word: &str| words.contains(&word);
     let compares = has("min") || has("max");
-    // Those of two and four parts are right.
+    // Instructions with two and four parts agree with the ISA.
     if op.ends_with(['2', '4']) {
         None
     } else if operands.starts_with("d0.h1") {
@@ -50,11 +50,11 @@ fn of_row(row: &'static Row, forms: &mut Vec<Form>) {
         for words in product(&words) {
             let words: Vec<Word> = words.into_iter().flatten().collect();
             let modifiers = words.iter().map(|w| w.text()).chain(types.iter().map(|t| t.name()));
-            // Types first, as everybody writes them.
+            // Types first, as in common code.
             let mut all: Vec<&str> = modifiers.collect();
             all.rotate_left(words.len());
             let name = format!("{}.{}", row.mnemonic, all.join("."));
-            // What differs in independent ways is not all tried: a part of it, with parts by chance.
+            // Only a sample of the combinations of independent choices, with random part selectors.
             let mut r = Random::new(&name);
             let plain = words.is_empty() && types.windows(2).all(|t| t[0] == t[1]);
             let often =
@@ -104,7 +104,7 @@ fn push(row: &Row, name: &str, places: [&str; 3], signs: [&str; 3], forms: &mut 
     let code = format!("{name} d0{to}, {}a0{a}, {}a1{b}{third};", signs[0], signs[1]);
     let shifts = matches!(row.mnemonic, "vshl" | "vshr");
     let mut sorts = vec![Sort::Parts, if shifts { Sort::Amount } else { Sort::Parts }];
-    // One family for each instruction, whatever it leaves out.
+    // One family for each instruction, whether or not operands are omitted.
     sorts.push(Sort::Parts);
     debug_assert!(matches!(row.places[0].kind, OperandKind::Selected(_) | OperandKind::Slot(_)));
     let name = code.trim_end_matches(';').replacen(" ", " (", 1) + ")";

@@ -1,8 +1,8 @@
-//! Products of matrices by four warps: what an H200 gave for eight columns, with the first factor in registers and the second in
-//! shared memory, and the same products with factors that lie in every way that a descriptor can say.
+//! Matrix products by a warpgroup (wgmma): an H200's results for eight columns, with the first factor in registers and the
+//! second in shared memory, and the same products with the factors in every layout that a descriptor allows.
 //!
-//! Owns kernels, inputs and what is expected. Where elements lie, `Matrix::at` says by the layouts of the PTX ISA ("Canonical
-//! Layouts"), and knows nothing of the instructions that the checks make. Must not know who runs them.
+//! Owns kernels, inputs and expected results. `Matrix::at` places elements by the layouts of the PTX ISA ("Canonical
+//! Layouts"), without using the code under test. Must not know who runs the cases.
 
 use std::fmt::Write;
 
@@ -10,11 +10,11 @@ use std::fmt::Write;
 mod sparse;
 pub use sparse::sparse;
 
-/// For each form, four cases: registers of the first factor by number and thread, columns of the second one by one, the summand,
-/// and the result that an H200 gave.
+/// For each form four cases: registers of the first factor by number and thread, columns of the second factor, the
+/// accumulator, and an H200's result.
 const RECORDED: &[u8] = include_bytes!("warpgroup.bin");
 
-/// What an instruction has behind its shape, the types of a factor and of the result, and the columns of a factor.
+/// An instruction's text after its shape, its constants, and the columns of the first factor.
 const FORMS: &[(&str, &str, u32)] = &[
     ("f32.f16.f16", "1, 1", 16),
     ("f16.f16.f16", "1, 1", 16),
@@ -33,7 +33,7 @@ const THREADS: usize = 128;
 /// Columns of the result, in groups of eight.
 const GROUPS: usize = 3;
 
-/// A kernel, and what it must give.
+/// A kernel and its expected results.
 pub struct Run {
     pub name: String,
     pub text: String,
@@ -42,12 +42,12 @@ pub struct Run {
     pub expected: Vec<u32>,
 }
 
-/// A way for a matrix of rows by columns to lie in shared memory. Strides in bytes.
+/// The layout of a matrix in shared memory. Strides in bytes.
 #[derive(Clone, Copy)]
 struct Matrix {
-    /// Bytes side by side that are exchanged: 16 (none are), 32, 64 or 128.
+    /// The width of the swizzle, in bytes: 16 (no swizzle), 32, 64 or 128.
     width: usize,
-    /// Rows follow each other, else columns do.
+    /// Whether rows follow each other in memory; otherwise columns do.
     across: bool,
     leading: usize,
     stride: usize,
@@ -72,7 +72,7 @@ impl Matrix {
         } else {
             let chunk = match column / unit {
                 chunk if plain => chunk * self.leading,
-                // What a swizzled row has no room for lies apart.
+                // Chunks that do not fit into a swizzled row are apart.
                 chunk if side == 2 => chunk / 2 * self.leading + chunk % 2 * 16,
                 chunk => chunk * 16,
             };
@@ -130,7 +130,7 @@ impl Case {
         self.b[n * 8..][..8].iter().flat_map(|word| word.to_le_bytes()).collect()
     }
 
-    /// What a thread has of the summand or result where columns are `2 * by` further.
+    /// The registers of an accumulator or result whose columns are rotated by `2 * by`.
     fn turned(registers: &[u32], by: usize) -> Vec<u32> {
         let at = |k: usize| {
             let (register, thread) = (k / THREADS, k % THREADS);
@@ -150,7 +150,7 @@ fn put(image: &mut [u8], matrix: &Matrix, row: usize, bytes: &[u8]) {
 
 const IMAGE: usize = 16384;
 
-/// All products, every one in every way that its type allows.
+/// All products, each in every layout that its type allows.
 pub fn all() -> Vec<Run> {
     let mut all = Vec::new();
     for ((types, signs, depth), cases) in FORMS.iter().zip(recorded()) {
@@ -172,9 +172,9 @@ pub fn all() -> Vec<Run> {
     all
 }
 
-/// Both factors, beside each other: of 64 and of 24 rows.
+/// Both factors, one after the other: 64 and 24 rows.
 fn matrices(width: usize, across: bool, element: usize) -> (Matrix, Matrix) {
-    // Two groups of eight columns, or two units of 16 bytes, and whatever the pattern is long.
+    // Two groups of eight columns, or two units of 16 bytes, and any length of the swizzle pattern.
     let plain = width == 16;
     let (leading, stride) = match (across, plain) {
         (false, true) => (128, 256),
@@ -217,7 +217,7 @@ fn run(what: &str, signs: &str, cases: &[Case], a: Option<Matrix>, b: Matrix) ->
 }
 
 impl Run {
-    /// Without the block's barrier: the four warps meet at the product alone.
+    /// Without the block's barrier: the four warps synchronise at the product alone.
     pub fn without_barrier(mut self) -> Run {
         let text = self.text.replace("fence.proxy.async; bar.sync 0;", "fence.proxy.async;");
         assert_ne!(text, self.text);

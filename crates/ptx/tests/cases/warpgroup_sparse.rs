@@ -1,11 +1,11 @@
-//! Sparse products of matrices by four warps, of small integers, so that every sum is exact: the first factor in registers and in
+//! Sparse matrix products by a warpgroup, of small integers, so that every sum is exact: the first factor in registers and in
 //! memory, the second in every layout, both selectors.
 //!
-//! Owns kernels, inputs and what is expected, which a plain product of integers gives. Must not know who runs them.
+//! Owns kernels, inputs and expected results, which come from a product of integers. Must not know who runs them.
 
 use super::{IMAGE, Matrix, Run, THREADS, put, text};
 
-/// What an instruction has behind its shape, its constants, bytes of an element, what a number is as one.
+/// An instruction's text after its shape, its constants, bytes of an element, and the conversion from integers.
 type Form = (&'static str, &'static str, usize, fn(i64) -> u32);
 
 const FORMS: &[Form] = &[
@@ -20,22 +20,22 @@ const FORMS: &[Form] = &[
 /// Columns of the result.
 const COLUMNS: usize = 24;
 const ROWS: usize = 64;
-/// Where the image has the words that say which elements there are.
+/// The offset of the metadata words in the image.
 const SAID: usize = IMAGE - THREADS * 4;
 
-/// A half of a small integer.
+/// A small integer as a half.
 fn half(n: i64) -> u32 {
     let bits = (n as f32).to_bits();
     let exponent = if n == 0 { 0 } else { (bits >> 23 & 0xff) + 15 - 127 };
     bits >> 31 << 15 | exponent << 10 | bits >> 13 & 0x3ff
 }
 
-/// Numbers from -3 to 3, the same in every run.
+/// Pseudo-random numbers from -3 to 3, the same in every run.
 fn number(seed: usize) -> i64 {
     (seed.wrapping_mul(2_654_435_761) >> 9) as i64 % 7 - 3
 }
 
-/// Which columns the two elements of a group are in (of singles, the one).
+/// The columns of the two stored elements of a group (for singles, of the one).
 fn meets(row: usize, group: usize, element: usize) -> Vec<usize> {
     let seed = row * 31 + group * 7;
     if element == 4 {
@@ -45,7 +45,7 @@ fn meets(row: usize, group: usize, element: usize) -> Vec<usize> {
     two.map(|n| 4 * group + n).to_vec()
 }
 
-/// The bits that say so.
+/// The metadata bits for these columns.
 fn said(row: usize, group: usize, element: usize) -> u32 {
     let columns = meets(row, group, element);
     match columns[..] {
@@ -63,7 +63,7 @@ fn words(element: usize, selector: usize) -> Vec<u32> {
         match own.checked_sub(2 * selector) {
             _ if element == 1 => bits(row + own % 2 * 8, own / 2 * 8, 8),
             Some(n) if n < 2 => bits(row, 4 * n, 4) | bits(row + 8, 4 * n, 4) << 16,
-            // Nobody asks these lanes.
+            // The instruction ignores the metadata of these lanes.
             _ => 0xe4e4_4e4e,
         }
     };
@@ -92,7 +92,7 @@ fn run(form: &Form, width: usize, across: bool, in_memory: bool, selector: usize
     let &(types, signs, element, bits) = form;
     let (leading, stride) = match (across, width == 16) {
         (false, true) => (128, 512),
-        // A row of the second factor is 64 bytes long: of rows of 32 bytes, two lie apart.
+        // A row of the second factor has 64 bytes: with swizzled rows of 32 bytes it is split into two.
         (false, false) => (2048, 8 * width),
         (true, true) => (1024, 128),
         (true, false) => (32 * width, 8 * width),

@@ -1,4 +1,4 @@
-//! A device of one flat memory, for tests: allocate, launch, read back.
+//! A device for tests with one flat memory: allocate, launch, read back.
 
 #![allow(dead_code)] // each test binary uses a part
 
@@ -66,7 +66,7 @@ impl Device {
         self.u32s(at, n).into_iter().map(f32::from_bits).collect()
     }
 
-    /// The kernel of this name, else one whose name contains it, with arguments of 8 bytes or less.
+    /// The kernel with this name, or whose name contains it, with arguments of 8 bytes or less.
     pub fn launch(&self, name: &str, grid: u32, block: u32, args: &[u64]) -> Result<(), Fault> {
         self.launch_with(name, [grid, 1, 1], [block, 1, 1], 0, false, args)
     }
@@ -121,7 +121,7 @@ impl Host for Device {
     }
 
     fn interrupted(&self) -> bool {
-        // A kernel of a test never takes a million turns: it hangs.
+        // No test kernel takes a billion ticks: it hangs.
         self.ticks.set(self.ticks.get() + 1);
         self.ticks.get() > 1_000_000_000
     }

@@ -1,4 +1,4 @@
-//! Finding nvcc and compiling CUDA sources to PTX while testing.
+//! Finds nvcc, and compiles CUDA sources to PTX in tests.
 
 #![allow(dead_code)] // each test binary uses a part
 
@@ -7,8 +7,8 @@ pub mod device;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The toolkits that `scripts/cuda-toolkits` puts in place, with the
-/// architecture to compile for. Empty where they are not installed.
+/// The toolkits that `scripts/cuda-toolkits` installs, with the
+/// architecture to compile for. Empty if none is installed.
 pub fn toolkits() -> Vec<(PathBuf, &'static str)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/toolkits");
     let found: Vec<_> = [("cuda-11.8", "sm_80"), ("cuda-12.4", "sm_80"), ("cuda-13.5", "sm_80")]
@@ -22,7 +22,7 @@ pub fn toolkits() -> Vec<(PathBuf, &'static str)> {
     found
 }
 
-/// Compiles one source to PTX. `None` where this nvcc does not take it (its
+/// Compiles one source to PTX. `None` if this nvcc refuses it (its
 /// headers are older than the source).
 pub fn ptx(nvcc: &Path, arch: &str, source: &Path, flags: &[&str]) -> Result<String, String> {
     let dir = tempfile::tempdir().unwrap();

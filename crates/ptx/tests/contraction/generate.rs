@@ -1,21 +1,21 @@
 //! The text of random kernels.
 //!
-//! Each computes with one type: products and sums, with and without a rounding modifier, their signs changed, moved,
-//! predicated, stored; between them branches, loops, fences, divisions and calls. What is known not to be foretold
-//! is left out (docs/design/contraction.md): products that a loop carries on, and such in local memory.
+//! Each kernel computes with one type: products and sums, with and without a rounding modifier, negated, moved,
+//! predicated, stored; between them branches, loops, fences, divisions and calls. Known cases in which the GPU's
+//! choice cannot be predicted are left out (docs/design/contraction.md): products carried by a loop, and in local memory.
 
 mod more;
 
 use super::{Case, INPUTS, ROWS, Rng, Sample};
 use std::fmt::Write;
 
-/// A function that kernels call, with a product and a sum of its own.
+/// A function that kernels call; it contains a product and a sum.
 const HEAD: &str = ".version 8.0\n.target sm_90\n.address_size 64\n
 .func (.param .f32 r) twice(.param .f32 a, .param .f32 b) {
  .reg .f32 x; .reg .f32 y; .reg .f32 z; ld.param.f32 x, [a]; ld.param.f32 y, [b];
  mul.f32 z, x, y; sub.f32 z, z, y; add.f32 x, z, x; st.param.f32 [r], x; ret; }\n";
 
-/// What precedes kernels in a file.
+/// The start of a file of kernels.
 pub fn head() -> String {
     HEAD.to_string() + more::TABLE
 }
@@ -23,13 +23,13 @@ pub fn head() -> String {
 /// A type to compute with.
 pub struct Type {
     pub name: &'static str,
-    /// Registers, and memory.
+    /// The type name for registers and memory.
     bits: &'static str,
     pub width: usize,
-    /// `.ftz` and `.sat` exist, `.sat` alone does, or none of them.
+    /// Whether `.ftz` and `.sat` exist, `.sat` alone, or neither.
     ftz: bool,
     sat: bool,
-    /// Constants may be operands: one, minus one, two and three.
+    /// Constants that may be operands: one, minus one, two and three.
     constants: Option<[&'static str; 4]>,
 }
 
@@ -47,27 +47,27 @@ pub const TYPES: [Type; 6] = [
 
 /// Registers for results.
 const TEMPS: usize = 40;
-/// Values that are inputs.
+/// The number of floating-point inputs.
 const VALUES: usize = INPUTS - 2;
 
 struct Kernel {
     rng: Rng,
     ty: &'static Type,
     s: String,
-    /// How often instructions have `.ftz`, of 100.
+    /// The percentage of instructions with `.ftz`.
     ftz: u32,
-    /// Registers with products, with sums, and the next that nobody uses.
+    /// Registers that hold products, registers that hold sums, and the next free one.
     products: Vec<String>,
     sums: Vec<String>,
     next: usize,
-    /// Results stored so far.
+    /// The number of results stored so far.
     slots: usize,
     labels: usize,
-    /// Inside a loop: registers are written once.
+    /// Inside a loop, where each register is written once.
     looped: bool,
-    /// Not every thread comes here.
+    /// Not all threads run this code.
     parted: bool,
-    /// It has what [`more`] adds.
+    /// Whether the kernel has the forms of [`more`].
     more: bool,
     /// The last product's instruction, without its result.
     last: Option<String>,
@@ -159,7 +159,7 @@ impl Kernel {
     }
 
     fn pick(&mut self, list: &[String]) -> Option<String> {
-        // The last ones more often.
+        // Later entries are more likely.
         let n = list.len() as u32;
         let back = self.rng.below(n.max(1)).min(self.rng.below(n.max(1)));
         list.len().checked_sub(1 + back as usize).map(|at| list[at].clone())
@@ -186,7 +186,7 @@ impl Kernel {
         self.pick(&list).unwrap_or_else(|| self.input())
     }
 
-    /// A register for a result: mostly one that nobody uses.
+    /// A register for a result: mostly a free one.
     fn target(&mut self) -> String {
         if !self.looped && (self.rng.often(8) || self.next == TEMPS) {
             let name = match self.rng.below(3) {
@@ -205,7 +205,7 @@ impl Kernel {
         ["@p ", "@!p ", "@q ", "@!q "][self.rng.below(4) as usize]
     }
 
-    /// The name of an instruction with modifiers that it may have.
+    /// The name of an instruction, with random modifiers that it allows.
     fn name(&mut self, op: &str, rounded: u32, sat: u32) -> String {
         let mut name = String::from(op);
         if op == "fma" || self.rng.often(rounded) {
@@ -255,7 +255,7 @@ impl Kernel {
         self.sums.push(to);
     }
 
-    /// A copy of a product or the like, which is a product for what comes.
+    /// A copy or negation of a product, which counts as a product from then on.
     fn copy(&mut self, guard: &str) {
         let from = self.product();
         let name = match self.rng.below(8) {
@@ -315,7 +315,7 @@ impl Kernel {
         }
     }
 
-    /// Something that might end a basic block, or not.
+    /// Statements that may or may not end a basic block.
     fn between(&mut self) {
         let text = match self.rng.below(9) {
             0 => " membar.gl;",
@@ -354,7 +354,7 @@ impl Kernel {
         self.labels
     }
 
-    /// Some statements that some threads pass by, or a label that changes nothing.
+    /// Some statements that some threads skip, or a label without effect.
     fn branch(&mut self) {
         let label = self.label();
         if self.rng.often(25) {
@@ -372,7 +372,7 @@ impl Kernel {
         let _ = writeln!(self.s, "L{label}:");
     }
 
-    /// A loop, whose products nobody has but its own round.
+    /// A loop whose products are used only in their own round.
     fn round(&mut self) {
         if self.next + 8 > TEMPS {
             return;

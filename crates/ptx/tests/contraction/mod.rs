@@ -1,6 +1,6 @@
-//! Random kernels of sums and products that may be fused, and what a GPU made of them.
+//! Random kernels with sums and products that may be fused, and a GPU's results for them.
 //!
-//! Owns which kernels there are and their inputs. Must not know who runs them: the interpreter, compiled code or a
+//! Owns the list of kernels and their inputs. Must not know who runs them: the interpreter, compiled code or a
 //! GPU (`scripts/record-contraction`).
 
 #![allow(dead_code)] // each user needs a part
@@ -10,11 +10,11 @@ mod generate;
 use flate2::read::ZlibDecoder;
 use std::io::Read;
 
-/// Threads of each kernel, in one block, each with inputs of its own.
+/// Threads of each kernel, in one block; each has its own inputs.
 pub const ROWS: usize = 8;
-/// Inputs of a thread, of 8 bytes each: values, a number for a predicate, one of rounds.
+/// Inputs of a thread, 8 bytes each: values, a number for a predicate, a number of rounds.
 pub const INPUTS: usize = 10;
-/// How many kernels a sample has.
+/// The number of kernels in a sample.
 pub const KERNELS: usize = 3000;
 
 /// Some kernels.
@@ -23,9 +23,9 @@ pub struct Sample {
     seed: u64,
     /// With parameters, constants in memory and more forms ([`generate`]).
     more: bool,
-    /// What a GPU gave.
+    /// A GPU's results.
     results: &'static [u8],
-    /// Kernels whose results a GPU rounds in places that the rules do not name (docs/design/contraction.md).
+    /// Kernels that a GPU rounds in places that the rules do not predict (docs/design/contraction.md).
     unforetold: &'static str,
 }
 
@@ -34,22 +34,22 @@ impl Sample {
         (0..KERNELS).map(|n| generate::case(self, n)).collect()
     }
 
-    /// The names of those that the rules do not foretell.
+    /// The names of the kernels that the rules do not predict.
     pub fn unforetold(&self) -> Vec<&'static str> {
         self.unforetold.lines().collect()
     }
 
-    /// The results that are kept beside the cases.
+    /// The recorded results in this folder.
     ///
     /// # Errors
-    /// What is wrong with the file, in words.
+    /// Text that says what is wrong with the file.
     pub fn recorded(&self, cases: &[Case]) -> Result<Recorded, String> {
         read(self.results, cases)
     }
 }
 
-/// The rules were made from `first` and `second`; `others` and `third` say what they are worth for kernels that nobody
-/// looked at.
+/// The rules were derived from `first` and `second`; `others` and `third` measure how well they predict kernels that
+/// nobody had examined.
 pub const SAMPLES: [Sample; 4] = [
     Sample {
         name: "first",
@@ -87,24 +87,24 @@ const TITLE: &str = "cushim: results of contraction, version 1";
 pub struct Case {
     /// Its name.
     pub name: String,
-    /// The type that it computes with, as PTX names it.
+    /// The type that it computes with, by its PTX name.
     pub ty: &'static str,
     /// Its text.
     pub text: String,
     /// Bytes of one result.
     pub width: usize,
-    /// Results of a thread, each in 8 bytes: the `slot`th of thread `row` is at `(slot * ROWS + row) * 8`.
+    /// Results of a thread, 8 bytes each: the `slot`th of thread `row` is at `(slot * ROWS + row) * 8`.
     pub slots: usize,
-    /// What it takes behind the addresses of its inputs and its results.
+    /// Its parameters after the addresses of inputs and results.
     pub params: Vec<u64>,
 }
 
-/// What precedes kernels in a file.
+/// The start of a file of kernels.
 pub fn head() -> String {
     generate::head()
 }
 
-/// What a kernel with this type reads.
+/// The inputs of a kernel with this type.
 pub fn input(ty: &str) -> Vec<u8> {
     let mut rng = Rng(0x5eed_0000 + ty.bytes().map(u64::from).sum::<u64>());
     let mut out = Vec::new();
@@ -124,7 +124,7 @@ fn params(ty: &str) -> Vec<u64> {
     (0..2).map(|_| rng.value(ty)).collect()
 }
 
-/// Which kernels these are: a recording of others is none of these.
+/// A hash of the kernels: a recording of other kernels does not match.
 pub fn hash(cases: &[Case]) -> u64 {
     let mut hash = 0xcbf2_9ce4_8422_2325u64;
     let mut add = |bytes: &[u8]| {
@@ -157,12 +157,12 @@ impl Rng {
         ((self.next() >> 32) % u64::from(n)) as u32
     }
 
-    /// True in `n` of 100 cases.
+    /// True in `n` percent of all calls.
     pub fn often(&mut self, n: u32) -> bool {
         self.below(100) < n
     }
 
-    /// Bits of a number whose magnitude is from a half to four.
+    /// The bits of a number whose magnitude is from a half to four.
     fn value(&mut self, ty: &str) -> u64 {
         let mut one = |fraction: u32, bias: u64| {
             let (exponent, sign) = (bias - 1 + u64::from(self.below(3)), u64::from(self.below(2)));
@@ -180,7 +180,7 @@ impl Rng {
     }
 }
 
-/// What a GPU gave for each case: for each slot, a value for each row.
+/// A GPU's results for each case: for each slot, a value for each row.
 pub struct Recorded {
     /// Device and driver.
     pub device: String,
@@ -190,7 +190,7 @@ pub struct Recorded {
 /// Reads a file of results.
 ///
 /// # Errors
-/// What is wrong with it, in words.
+/// Text that says what is wrong with the file.
 pub fn read(packed: &[u8], cases: &[Case]) -> Result<Recorded, String> {
     let mut data = Vec::new();
     ZlibDecoder::new(packed).read_to_end(&mut data).map_err(|e| e.to_string())?;

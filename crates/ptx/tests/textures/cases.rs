@@ -1,34 +1,34 @@
-//! What a record's name says: an instruction and a texture.
+//! Parses a record's name: an instruction and a texture.
 //!
-//! Words: the instruction; `t:` texels of each level by name; `f:` kind (u, s, f), bits and channels; `e:` extent; `a:`
-//! address mode; `b:` bias, least and greatest level; `p:` bytes from row to row; `is:` L layers, C cube, R a row of
-//! memory, F linear filter, M between levels, too, N coordinates from 0 to 1, I integers as they are, S sRGB, E filters go
-//! on beyond edges of a cube.
+//! Words: the instruction; `t:` names of the texels of each level; `f:` kind (u, s, f), bits and channels; `e:` extent; `a:`
+//! address mode; `b:` bias, least and greatest level; `p:` bytes from row to row; `is:` L layers, C cube, R a row of linear
+//! memory, F linear filter, M linear filter between levels, N normalised coordinates, I integers without conversion, S sRGB,
+//! E seamless filtering across the edges of a cube.
 
 use crate::recorded::Recorded;
 use cushim_ptx::sem::Operation;
 use cushim_ptx::sem::texture::{Form, find};
 use cushim_ptx::texture::{Address, Descriptor, Format, Kind, Sampler};
 
-/// A texture and what is done with it.
+/// A texture and the operation on it.
 pub struct Case {
     pub descriptor: Descriptor,
-    /// Of each level.
+    /// The texels of each level.
     pub texels: Vec<Vec<u8>>,
     pub operation: Operation,
 }
 
 impl Case {
-    /// Operands behind the reference.
+    /// The operands after the texture reference.
     pub fn operands<'a>(&self, place: &'a [u32]) -> impl Iterator<Item = u64> + 'a {
         place.iter().map(|word| u64::from(*word))
     }
 }
 
-/// The colour outside of all of them.
+/// The border colour of all textures.
 const BORDER: [f32; 4] = [1000.25, -3.0, 7.0, 0.3];
 
-/// The case of a name.
+/// The case for a record's name.
 pub fn of(name: &str, all: &Recorded) -> Option<Case> {
     let mut words = name.split(' ');
     let instruction: Vec<&str> = words.next()?.split('.').collect();

@@ -1,4 +1,4 @@
-//! Texels as an H200 gave them, compared bit for bit (`scripts/record-textures` made `recorded.bin`).
+//! Compares texture reads with an H200's, bit for bit (`scripts/record-textures` recorded `recorded.bin`).
 
 mod cases;
 mod recorded;
@@ -7,10 +7,10 @@ use cases::Case;
 use cushim_ptx::exec::{BadAddress, Memory};
 use cushim_ptx::texture::{RESULTS, Unit};
 
-/// The texture's descriptor, and its texels behind it.
+/// The texture's descriptor, followed by its texels.
 struct Bytes(Vec<u8>);
 
-/// Where they begin.
+/// The address of the first byte.
 const BASE: u64 = 0x10000;
 
 impl Memory for Bytes {
@@ -28,9 +28,9 @@ impl Memory for Bytes {
     }
 }
 
-/// How far results may lie from what was recorded, where the GPU's arithmetic is not known to the last bit
+/// The allowed differences, where the GPU's arithmetic is not known to the last bit
 /// (docs/backends.md): filtered signed bytes by a unit of 16 bits, filtered sRGB by less than a step of 8 bits, volumes by
-/// a unit of the last place of a number.
+/// a unit in the last place.
 fn slack(name: &str) -> (f32, f32) {
     let filtered = name.contains(" is:F") || name.contains("F-");
     match filtered {
@@ -49,7 +49,7 @@ fn is_near(name: &str, found: &[u32], expected: &[u32]) -> bool {
     })
 }
 
-/// Runs a case: how many results differ, and the first that does.
+/// Runs a case; returns the number of different results, and the first one.
 fn run(case: &Case, record: &recorded::Record) -> (usize, Option<String>) {
     let mut descriptor = case.descriptor.clone();
     let mut bytes = descriptor.bytes();
@@ -62,7 +62,7 @@ fn run(case: &Case, record: &recorded::Record) -> (usize, Option<String>) {
     let mut unit = Unit::new(&memory);
     let (mut wrong, mut first) = (0, None);
     for (place, expected) in record.samples() {
-        // Directions with parts that are infinite or no number are not known.
+        // The GPU's rule for directions with infinities or NaNs is not known.
         let infinite = place.iter().any(|word| !f32::from_bits(*word).is_finite());
         if infinite && record.name.contains("cube") {
             continue;

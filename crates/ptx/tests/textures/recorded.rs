@@ -1,9 +1,9 @@
 //! The file of recorded texels.
 //!
-//! It is compressed (zlib), and so is each number a little-endian word: a line of text that says what was recorded
-//! where, `\n`; then blocks. A block: its kind (0 texels, 1 results), the length of its name, the name; of texels their
-//! bytes' number and they; of results how many words a place has, how many a result has, how many there are, and all places
-//! and results, word by word.
+//! Decompressed (zlib) it is: a line of text about the recording, `\n`, then blocks. Numbers are little-endian words.
+//! A block: its kind (0 texels, 1 results), the length of its name, the name; for texels the number of bytes and the bytes;
+//! for results the words of a place, the words of a result, the number of results, and all places and results, word by
+//! word.
 
 /// Results of one texture at many places.
 pub struct Record {
@@ -14,14 +14,14 @@ pub struct Record {
 }
 
 impl Record {
-    /// Places with their results.
+    /// Places and their results.
     pub fn samples(&self) -> impl Iterator<Item = (&[u32], &[u32])> {
         let [place, result] = self.words;
         self.places.chunks_exact(place).zip(self.results.chunks_exact(result))
     }
 }
 
-/// What was recorded.
+/// The whole recording.
 pub struct Recorded {
     pub records: Vec<Record>,
     texels: Vec<(String, Vec<u8>)>,

@@ -190,7 +190,7 @@ mod tests {
         folder
     }
 
-    /// Each thread has a chunk that it writes, which no reader can give back: 100 of them are more than the bound.
+    /// Each thread has a chunk that it writes, which no reader can free: 100 of them exceed the bound.
     #[test]
     fn more_threads_than_the_bound_has_chunks() {
         let (dir, recorder) = recorder(true);
@@ -211,7 +211,7 @@ mod tests {
         });
     }
 
-    /// Metadata is given back as events are: a program with much of it is not behind for ever.
+    /// The reader frees metadata as it frees events: a program with much of it does not stay behind.
     #[test]
     fn more_metadata_than_the_bound() {
         let (dir, recorder) = recorder(true);
@@ -233,7 +233,7 @@ mod tests {
         });
     }
 
-    /// Several processes have one file system: below the spare room, each has a part of its bound.
+    /// Several processes share a file system: below its spare room, each gets a part of its bound.
     #[test]
     fn all_files_together_leave_room() {
         let dir = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Translated kernels on the GPU in software, without AMD's runtime: code objects loaded here, dispatches made here.
+//! Runs translated kernels on the emulated GPU, without AMD's runtime: this file loads code objects and makes dispatches.
 
 #![allow(dead_code)] // each test binary uses a part
 
@@ -13,15 +13,15 @@ use object::{LittleEndian, Object, ObjectSymbol, RelocationTarget};
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::path::Path;
 
-/// Memory of its own, on pages.
+/// Page-aligned memory.
 pub struct Buffer {
     start: *mut u8,
     layout: Layout,
 }
 
-// SAFETY: plain memory.
+// SAFETY: plain memory, accessed by raw pointers.
 unsafe impl Sync for Buffer {}
-// SAFETY: plain memory.
+// SAFETY: plain memory, accessed by raw pointers.
 unsafe impl Send for Buffer {}
 
 impl Buffer {
@@ -45,13 +45,13 @@ impl Buffer {
 
     pub fn write(&self, at: usize, bytes: &[u8]) {
         assert!(at + bytes.len() <= self.layout.size());
-        // SAFETY: inside the buffer, as was just asserted.
+        // SAFETY: inside the buffer, as asserted above.
         unsafe { std::ptr::copy(bytes.as_ptr(), self.start.add(at), bytes.len()) };
     }
 
     pub fn read(&self, at: usize, bytes: usize) -> Vec<u8> {
         assert!(at + bytes <= self.layout.size());
-        // SAFETY: inside the buffer, as was just asserted.
+        // SAFETY: inside the buffer, as asserted above.
         unsafe { std::slice::from_raw_parts(self.start.add(at), bytes) }.to_vec()
     }
 
@@ -73,14 +73,14 @@ impl Buffer {
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        // SAFETY: of this layout, and given up here.
+        // SAFETY: allocated with this layout, and not used any more.
         unsafe { dealloc(self.start, self.layout) };
     }
 }
 
 struct Machine(Vec<Range>);
 
-// SAFETY: the ranges are of buffers that live as long as the launch.
+// SAFETY: the ranges belong to buffers that live as long as the launch.
 unsafe impl Memory for Machine {
     fn find(&self, address: u64) -> Option<Range> {
         self.0.iter().copied().find(|r| r.start <= address && address < r.end)
@@ -89,14 +89,14 @@ unsafe impl Memory for Machine {
     fn interrupt(&self, _: u32) {}
 }
 
-/// A code object in memory.
+/// A code object, loaded into memory.
 pub struct Loaded {
     image: Buffer,
     symbols: std::collections::HashMap<String, u64>,
     pub kernels: Vec<Facts>,
 }
 
-/// The compiler, or a line that says that the test was left out.
+/// The compiler; without one, reports that the test was left out.
 pub fn compiler() -> Option<Compiler> {
     let fetched = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/toolkits/clang-19/bin/clang");
     let found = Compiler::at(Path::new(fetched), None).map_or_else(|| Compiler::find(None), Ok);
@@ -114,7 +114,7 @@ pub fn module(text: &str) -> Module {
     module.unwrap_or_else(|e| panic!("{e}\n{text}"))
 }
 
-/// A module's code object for the GPU in software; nothing of it may be refused.
+/// The code object of a module for the emulated GPU; the translator may refuse none of its kernels.
 pub fn translated(compiler: &Compiler, module: &Module) -> Loaded {
     let target = Target::from_name("gfx90a").unwrap();
     let text = amdgpu::emit(module, &target);
@@ -133,7 +133,7 @@ impl Loaded {
         let segments = header.program_headers(LittleEndian, object).unwrap();
         let loads = || segments.iter().filter(|s| s.p_type(LittleEndian) == elf::PT_LOAD);
         let end = loads().map(|s| s.p_vaddr(LittleEndian) + s.p_memsz(LittleEndian)).max().unwrap();
-        // Code is read ahead of.
+        // The GPU may fetch instructions beyond the code's end.
         let image = Buffer::new(end as usize + 4096);
         for s in loads() {
             let data = s.data(LittleEndian, object).unwrap();
@@ -162,12 +162,12 @@ impl Loaded {
         self.kernels.iter().find(|f| f.name == kernel).unwrap_or_else(|| panic!("{kernel}"))
     }
 
-    /// Where a variable is.
+    /// The address of a variable.
     pub fn variable(&self, name: &str) -> u64 {
         *self.symbols.get(name).unwrap_or_else(|| panic!("{name}"))
     }
 
-    /// Runs a kernel in a layout of lanes.
+    /// Runs a kernel in a lane layout.
     pub fn launch(
         &self,
         kernel: &str,
@@ -201,7 +201,7 @@ impl Loaded {
         let dispatch = Dispatch {
             grid: [grid[0] * items, grid[1], grid[2]],
             group: [items, 1, 1],
-            // Room for frames of calls that LLVM does not count.
+            // Room for stack frames of calls that LLVM does not count.
             private: word(1) + 16384,
             lds: word(0) + dynamic,
             kernel: descriptor,
@@ -212,7 +212,7 @@ impl Loaded {
     }
 }
 
-/// Parameters of eight bytes each.
+/// Packs parameters of eight bytes each.
 pub fn parameters(values: &[u64]) -> Vec<u8> {
     values.iter().flat_map(|v| v.to_le_bytes()).collect()
 }

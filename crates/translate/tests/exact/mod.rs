@@ -1,7 +1,7 @@
-//! The exact result of an operation of IEEE 754 as a long integer, and rounding it once. Nothing of the crates under test
-//! takes part.
+//! Computes the exact result of an IEEE 754 operation as a long integer, and rounds it once. It uses none of the crates
+//! under test.
 
-/// A direction.
+/// A rounding direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Round {
     Nearest,
@@ -10,7 +10,7 @@ pub enum Round {
     Up,
 }
 
-/// PTX's names.
+/// The names in PTX.
 pub const ROUNDS: [(&str, Round); 4] =
     [("rn", Round::Nearest), ("rz", Round::Zero), ("rm", Round::Down), ("rp", Round::Up)];
 
@@ -27,7 +27,7 @@ pub enum Op {
 
 pub const OPS: [Op; 6] = [Op::Add, Op::Sub, Op::Mul, Op::Fma, Op::Div, Op::Sqrt];
 
-/// A binary format: digits with the one that is not stored, and the least exponent of a normal number.
+/// A binary format: mantissa digits with the implicit one, and the least exponent of a normal number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Format {
     pub bits: u32,
@@ -78,7 +78,7 @@ const SCALE: i32 = 2304;
 struct Long([u64; WORDS]);
 
 impl Long {
-    /// `v * 2^exponent`. The first word is the highest, so that comparing words in order compares numbers.
+    /// `v * 2^exponent`. The first word is the highest, so that comparing the words in order compares the numbers.
     fn new(v: u128, exponent: i32) -> Long {
         let by = (exponent + SCALE) as usize;
         let (mut words, last) = ([0; WORDS], WORDS - 1 - by / 64);
@@ -126,7 +126,7 @@ impl Long {
     }
 }
 
-/// A positive or negative long integer, and whether there is more behind its last bit, rounded to a format.
+/// Rounds a signed long integer to a format; `more` says whether there are bits after its last one.
 fn rounded(negative: bool, v: &Long, more: bool, f: Format, round: Round) -> u64 {
     let sign = if negative { f.sign() } else { 0 };
     let Some(top) = v.top() else { return sign };
@@ -143,7 +143,7 @@ fn rounded(negative: bool, v: &Long, more: bool, f: Format, round: Round) -> u64
         Round::Up => !negative && (half || rest),
     };
     let kept = kept + u64::from(up);
-    // The bit that is not stored adds one to the field.
+    // The implicit bit adds one to the exponent's field.
     let field = (exponent - f.least) as u64;
     let bits = (field << (f.bits - 1)) + kept;
     if bits < f.infinity() {
@@ -158,7 +158,7 @@ fn rounded(negative: bool, v: &Long, more: bool, f: Format, round: Round) -> u64
     sign | (f.infinity() - u64::from(inward))
 }
 
-/// The root of an integer, rounded down.
+/// The square root of an integer, rounded down.
 fn root(v: u128) -> u128 {
     let mut found = 0;
     for bit in (0..64).rev() {
@@ -190,7 +190,7 @@ impl Op {
         }
     }
 
-    /// The result's bits; of NaNs, one.
+    /// The result's bits; every NaN gives the same bits.
     pub fn exact(self, [x, y, z]: [u64; 3], f: Format, round: Round) -> u64 {
         let one = f.infinity() >> f.bits << (f.bits - 1);
         let zero = (x ^ y) & f.sign();
@@ -240,7 +240,7 @@ fn fused([x, y, z]: [u64; 3], f: Format, round: Round) -> u64 {
     }
 }
 
-/// A mantissa with its highest bit at bit 63, and the exponent of its last bit then.
+/// A mantissa shifted so that its highest bit is bit 63, and the exponent of its last bit then.
 fn normal(m: u64, e: i32) -> (u128, i32) {
     let by = m.leading_zeros();
     (u128::from(m << by), e - by as i32)
@@ -261,7 +261,7 @@ fn quotient([x, y]: [u64; 2], f: Format, round: Round) -> u64 {
     }
     let ((_, m, e), (_, n, g)) = (f.parts(x), f.parts(y));
     let ((m, e), (n, g)) = (normal(m, e), normal(n, g));
-    // 64 or 65 bits, and whether there are more.
+    // 64 or 65 bits, and whether there is a remainder.
     let (found, rest) = ((m << 64) / n, (m << 64) % n);
     rounded(sign != 0, &Long::new(found, e - g - 64), rest != 0, f, round)
 }
@@ -275,7 +275,7 @@ fn of_root(x: u64, f: Format, round: Round) -> u64 {
         return nan(f);
     }
     let (m, e) = normal(m, e);
-    // An even exponent, and 126 or 127 bits.
+    // Make the exponent even, and the mantissa 126 or 127 bits long.
     let (m, e) = (m << (62 + (e & 1)), e - 62 - (e & 1));
     let found = root(m);
     rounded(false, &Long::new(found, e / 2), found * found != m, f, round)

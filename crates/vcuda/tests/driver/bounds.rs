@@ -1,4 +1,4 @@
-//! Bounds of copies: the last byte is there, the one behind it is not.
+//! Bounds of copies: the last byte is allocated, the next one is not.
 
 use cushim_abi::types::*;
 use vcuda::api;
@@ -12,7 +12,7 @@ fn boxes_end_with_their_last_row() {
         return;
     }
     start();
-    // Two whole rows of 32 bytes and the 4 bytes of a third that are copied.
+    // Two whole rows of 32 bytes, and the 4 copied bytes of a third.
     let (d, from) = (device(&[9; 68]), [1u8; 96]);
     unsafe {
         let mut flat = [0usize; 16];
@@ -63,7 +63,7 @@ fn managed_memory_ends_where_it_ends() {
         assert_eq!(api::cuMemAdvise(p, 4097, 1, Device(0)), 1);
         assert_eq!(api::cuMemPrefetchAsync(Ptr(p.0 + 1), 4095, Device(0), Stream(0)), 0);
         assert_eq!(api::cuMemPrefetchAsync(Ptr(p.0 + 1), 4096, Device(0), Stream(0)), 1);
-        // Devices that there are not, and that stand for the host.
+        // Device numbers that do not exist, and the number of the host.
         for (device, code) in [(-1, 0), (-2, 101), (100_000_000, 101), (i32::MIN, 101)] {
             let told = api::cuMemPrefetchAsync(p, 4096, Device(device), Stream(0));
             assert_eq!(told, code, "prefetched to {device}");

@@ -1,5 +1,5 @@
-//! Captures and graphs where they meet other work: what breaks a capture, what a join keeps, when branches begin,
-//! which updates are none.
+//! Captures and graphs together with other work: what invalidates a capture, which dependencies a join keeps, when
+//! branches begin, which updates are refused.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -32,7 +32,7 @@ fn graph() -> Graph {
     graph
 }
 
-/// Adds a node that sets one byte, behind others.
+/// Adds a node that sets one byte, after other nodes.
 fn fill(graph: Graph, to: Ptr, value: u64, after: &[Node]) -> Node {
     let (mut node, mut context) = (Node(0), Context(0));
     let params = [to.0 as u64, 0, value | 1 << 32, 1, 1];
@@ -67,7 +67,7 @@ fn captures_are_broken_by_what_would_wait_for_them() {
         assert_eq!(api::cuMemsetD8Async(Ptr(d.0 + 1), 1, 1, LEGACY), 906, "would wait for it");
         assert_eq!(api::cuMemsetD8Async(d, 1, 1, s), 901, "broken");
         assert_eq!(end(s), (901, Graph(0)));
-        // Two captures do not meet.
+        // Two captures cannot be joined.
         begin(s);
         begin(t);
         assert_eq!(api::cuMemsetD8Async(d, 1, 1, s), 0);
@@ -184,7 +184,7 @@ fn an_update_is_of_the_same_shape() {
     fill(side, at(0), 4, &[]);
     fill(side, at(1), 4, &[]);
     let node = fill(kind, at(0), 5, &[]);
-    // As many edges, the other way.
+    // The same number of edges, in the other direction.
     let turned = graph();
     let (to, from) = (fill(turned, at(0), 6, &[]), fill(turned, at(1), 6, &[]));
     let mut empty = Node(0);
@@ -202,7 +202,7 @@ fn an_update_is_of_the_same_shape() {
         assert_eq!(api::cuStreamSynchronize(s), 0);
     }
     assert_eq!(bytes::<2>(d), [2, 3], "the update that was one");
-    // More nodes at once than an edge away: the other way round.
+    // Independent nodes against a chain: the update in the other direction fails, too.
     let (apart, chain) = (instance(side), place_mut(&mut [77u64; 8]));
     assert_eq!(unsafe { api::cuGraphExecUpdate_v2(apart, same, chain) }, 910);
 }

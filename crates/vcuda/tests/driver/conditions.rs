@@ -16,7 +16,7 @@ const PTX: &[u8] = b".version 8.3\n.target sm_80\n.address_size 64\n\
     { .param .b64 a; .param .b32 b; st.param.b64 [a], %rd1; st.param.b32 [b], %r1;\n\
     call.uni cudaGraphSetConditional, (a, b); } ret; }\n\0";
 
-/// A kernel that takes one off a number, and makes what is left a condition's value.
+/// A kernel that decrements a number and makes the rest a condition's value.
 fn countdown() -> Func {
     let mock = std::env::var("CUSHIM_BACKEND").unwrap() == "mock";
     cushim_accel_mock::code::define("countdown", |launch| {
@@ -59,7 +59,7 @@ fn params(handle: u64, kind: u32, bodies: u32) -> [u64; 32] {
     raw
 }
 
-/// Adds one behind another node; the code, the node and its bodies.
+/// Adds a conditional node after another node; returns the status, the node and its body graphs.
 fn condition(graph: Graph, after: Node, mut raw: [u64; 32]) -> (i32, Node, Vec<Graph>) {
     let (mut node, count) = (Node(0), usize::from(after != Node(0)));
     let to = Out(&raw mut node);
@@ -70,7 +70,7 @@ fn condition(graph: Graph, after: Node, mut raw: [u64; 32]) -> (i32, Node, Vec<G
     (code, node, bodies)
 }
 
-/// Adds a set of one byte.
+/// Adds a node that sets one byte.
 fn set(graph: Graph, at: usize, to: u32) -> Node {
     let (mut node, raw) = (Node(0), [at as u64, 0, u64::from(to) | 1 << 32, 1, 1]);
     let made = Out(&raw mut node);
@@ -115,7 +115,7 @@ fn bodies_run_as_values_say() {
     }
     start();
     let (function, d, graph) = (countdown(), device(&[0; 16]), graph());
-    // While: three times. In its body a switch by the same number, set by the kernel before it.
+    // A while node, three rounds. Its body holds a switch on the same number, which the kernel before it sets.
     let (outer, inner) = (value(graph, 1, 1), value(graph, 0, 0));
     let (code, first, body) = condition(graph, Node(0), params(outer, 1, 1));
     assert_eq!((code, body.len()), (0, 1));
@@ -126,7 +126,7 @@ fn bodies_run_as_values_say() {
     for (n, body) in (0..).zip(&bodies) {
         set(*body, d.0 + 8 + n, 7);
     }
-    // If with else, behind it, by a value that nobody sets.
+    // After it an if node with else, on a value that no kernel sets.
     let chosen = value(graph, 0, 1);
     let (code, _, bodies) = condition(graph, first, params(chosen, 0, 2));
     assert_eq!(code, 0);
@@ -138,7 +138,7 @@ fn bodies_run_as_values_say() {
 
     let (code, exec) = instance(graph);
     assert_eq!(code, 0);
-    // The switch sees 4, 3, 2: of its three bodies the last one runs, once.
+    // The switch sees 4, 3, 2: its last body, of three, runs once.
     for _ in 0..2 {
         write(d, &[3, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
         launch(exec);
@@ -183,7 +183,7 @@ fn updates_take_values_and_bodies_of_the_other_graph() {
         assert_eq!(api::cuGraphExecUpdate_v2(exec, always, place_mut(&mut info)), 0);
         launch(exec);
         assert_eq!(bytes::<1>(d), [2]);
-        // Nothing of a conditional node itself can be another.
+        // An update may change nothing in a conditional node itself.
         let other = make(0, 2, 3, 1);
         assert_eq!(api::cuGraphExecUpdate_v2(exec, other, place_mut(&mut info)), 910);
         assert_eq!(info[0] as i32, 4);
@@ -221,7 +221,7 @@ fn what_conditions_cannot_be_is_refused() {
         assert_eq!(create(to, graph, Context(0), 0, Flags(2)), 1);
         assert_eq!(create(Out(std::ptr::null_mut()), graph, Context(0), 0, Flags(0)), 1);
         assert_eq!(create(to, Graph(7), Context(0), 0, Flags(0)), 1);
-        // A handle that no node has.
+        // A handle that belongs to no node.
         let result = place_mut(&mut instantiated);
         let code = api::cuGraphInstantiateWithParams(Out(&raw mut exec), graph, result);
         assert_eq!((code, instantiated), (1, [0, 0, 0, 5]));
@@ -238,7 +238,7 @@ fn what_conditions_cannot_be_is_refused() {
         assert_eq!(api::cuGraphDestroy(bodies[0]), 1, "the node's own");
         let mut raw = params(handle, 0, 1);
         assert_eq!(api::cuGraphNodeSetParams(node, place_mut(&mut raw)), 1);
-        // What bodies cannot hold.
+        // Nodes that bodies may not contain.
         let mut event = Event(0);
         assert_eq!(api::cuEventCreate(Out(&raw mut event), Flags(0)), 0);
         let made = Out(&raw mut child);

@@ -1,4 +1,4 @@
-//! Graphs that kernels launch, and nodes that they change; copies of boxes in batches.
+//! Graphs that kernels launch, kernel nodes that kernels change, and batched copies of boxes.
 
 use cushim_abi::types::*;
 use vcuda::api;
@@ -11,8 +11,8 @@ const FIRE_AND_FORGET: u64 = 2 << 56;
 /// CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH.
 const DEVICE_LAUNCH: u64 = 4;
 
-/// `step` counts, and launches a graph, its own if none is given, until it has counted so far; `change` gives a node's
-/// parameter at byte 8 a value, and says by another whether it is to run.
+/// `step` increments a count and launches a graph, by default its own, until the count reaches a limit; `change` sets a
+/// node's parameter at byte 8, and by another argument enables or disables the node.
 const PTX: &[u8] = b".version 8.3\n.target sm_80\n.address_size 64\n\
     .extern .func (.param .b32 r) cudaGraphLaunch(.param .b64 g, .param .b64 s);\n\
     .extern .func (.param .b32 r) cudaGraphKernelNodeSetParam(.param .b64 n, .param .b64 o, .param .b64 v, .param .b64 s);\n\
@@ -38,7 +38,7 @@ const PTX: &[u8] = b".version 8.3\n.target sm_80\n.address_size 64\n\
     .visible .entry put(.param .u64 at, .param .u64 value, .param .u64 a, .param .u64 b) {\n\
     .reg .b64 %rd<3>; ld.param.u64 %rd1, [at]; ld.param.u64 %rd2, [value]; st.global.u64 [%rd1], %rd2; ret; }\n\0";
 
-/// In a child, and on the backend that runs PTX.
+/// Runs a test in a child process, on the backend that runs PTX.
 fn here(test: &str) -> bool {
     in_child(test) && std::env::var("CUSHIM_BACKEND").unwrap() == "cpu"
 }
@@ -60,7 +60,7 @@ fn graph() -> Graph {
     graph
 }
 
-/// Adds a kernel of one thread behind another node.
+/// Adds a kernel node of one thread after another node.
 fn kernel(graph: Graph, function: Func, after: Node, args: [u64; 4]) -> Node {
     let (mut node, mut args) = (Node(0), args);
     let pointers = args.each_mut().map(|arg| place_mut(arg).0);
@@ -117,7 +117,7 @@ fn kernels_launch_their_own_graph_and_others() {
         launch(exec);
         numbers(other)[1]
     };
-    // It has counted to 5: one more, and no launch of itself.
+    // The count is 5 already: it is incremented once more, and the kernel does not launch its graph again.
     assert_eq!(launches(looping, FIRE_AND_FORGET), 0);
     assert_eq!(numbers(own)[0], 6);
     assert_eq!(launches(looping, TAIL), 0);
@@ -158,7 +158,7 @@ fn kernels_change_nodes() {
     assert_eq!((code, instance(graph, 0).0), (0, 801), "one instance at a time");
     launch(exec);
     assert_eq!(numbers(at), [77, 0]);
-    // Switched off, it leaves what is there.
+    // A disabled node leaves the memory unchanged.
     let args = [value[1], 78, 0, 0];
     let pointers = args.each_ref().map(|arg| place(arg).0);
     let one = 1u64 | 1 << 32;
@@ -176,7 +176,7 @@ fn boxes_are_copied_in_batches() {
     }
     start();
     let (from, to) = (device(&[1, 2, 3, 4, 5, 6, 7, 8]), device(&[0; 8]));
-    // Two rows of two bytes out of rows of four, side by side; then one byte.
+    // Two rows of two bytes from rows of four, packed; then one byte.
     let pointer = |at: Ptr, row: u64| [1, at.0 as u64, row, 0, 0];
     let operation = |from: [u64; 5], to: [u64; 5], extent: [u64; 3], order: u64| {
         let mut all = [0u64; 14];

@@ -1,4 +1,4 @@
-//! What becomes of work that fails: its context answers so until it is reset.
+//! Failed work: its context returns the error until it is reset.
 
 use cushim_abi::types::*;
 use vcuda::api;
@@ -9,10 +9,10 @@ use crate::{device, in_child, place, start};
 /// CUDA_ERROR_ILLEGAL_ADDRESS.
 const ILLEGAL_ADDRESS: i32 = 700;
 
-/// An instance that sets memory which is not there any more.
+/// An executable graph that sets memory that was freed.
 fn set_of_nothing(context: Context) -> GraphExec {
     let (mut graph, mut node, mut exec) = (Graph(0), Node(0), GraphExec(0));
-    // With pages of its own: what others lie on stays, as on a GPU.
+    // On pages of its own: freed memory on pages in use stays accessible, as on a GPU.
     let gone = device(&vec![0; 3 << 20]);
     // CUDA_MEMSET_NODE_PARAMS: address, pitch, value and size of an element, width, height.
     let params = [gone.0 as u64, 0, 1 << 32, 4096, 1];
@@ -63,7 +63,7 @@ fn a_failure_stays_until_the_reset() {
         assert_eq!(api::cuCtxSynchronize(), 0);
         assert_eq!(api::cuCtxGetLimit(Out(&raw mut limit), 0), 0);
         assert_eq!(limit, 1024, "the limits of the start, too");
-        // Another context does not notice, and the first failure is the one that is told.
+        // Another context is not affected, and the first failure is reported.
         let mut other = Context(0);
         assert_eq!(api::cuCtxCreate_v2(Out(&raw mut other), Flags(0), Device(0)), 0);
         let t = stream(1);

@@ -66,7 +66,7 @@ fn row(to: Ptr, from: Ptr, width: usize) -> [usize; 25] {
     shape
 }
 
-/// Changes what nodes of an instance set: its own, and one of a graph inside.
+/// Changes the values that nodes of an executable graph set: its own nodes, and one in a child graph.
 unsafe fn change(exec: GraphExec, node: &[Node; 7], embedded: Graph, d: Ptr) {
     unsafe {
         let other = fill(d, 4, 16);
@@ -146,7 +146,7 @@ fn graphs_of_every_plain_kind_run() {
             assert_eq!(CALLS.load(Ordering::Relaxed), n);
         }
         assert_eq!(api::cuEventQuery(event), 0);
-        // The child was copied: it may go. The instance, too, has its own.
+        // The child graph was copied and may be destroyed. The executable graph has a copy, too.
         assert_eq!(api::cuGraphDestroy(child), 0);
         let mut embedded = Graph(0);
         assert_eq!(api::cuGraphChildGraphNodeGetGraph(node[4], Out(&raw mut embedded)), 0);
@@ -214,7 +214,7 @@ fn streams_are_captured_and_instances_updated() {
         assert_eq!(api::cuGraphNodeSetEnabled(exec, first, 0), 0);
         assert_eq!(api::cuGraphLaunch(exec, b), 0);
         assert_eq!(bytes::<16>(d), [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 6, 6, 6, 6]);
-        // A launch that is captured is a graph in a graph.
+        // A captured launch of a graph becomes a child graph.
         assert_eq!(api::cuStreamBeginCapture_v2(b, 2), 0);
         assert_eq!(api::cuGraphLaunch(exec, b), 0);
         let mut outer = Graph(0);
@@ -247,7 +247,7 @@ fn what_must_not_be_breaks_a_capture() {
     let mut at = Ptr(0);
     unsafe {
         assert_eq!(api::cuStreamCreate(Out(&raw mut other), Flags(1)), 0);
-        // Mode, what is done, what it answers, whether the capture goes on.
+        // Capture mode, call, expected status, and whether the capture continues.
         let one = |mode: i32, call: &mut dyn FnMut() -> i32, answer: i32, end: i32| {
             assert_eq!(api::cuStreamBeginCapture_v2(s, mode), 0);
             assert_eq!(api::cuMemsetD8Async(d, 1, 4, s), 0);
@@ -300,7 +300,7 @@ fn what_must_not_be_breaks_a_capture() {
         assert_eq!(api::cuStreamBeginCapture_v2(s, 7), 1);
         let mut graph = Graph(0);
         assert_eq!(api::cuStreamEndCapture(s, Out(&raw mut graph)), 401);
-        // Another thread may not end it, unless it is relaxed.
+        // Another thread may not end a capture, unless its mode is relaxed.
         assert_eq!(api::cuStreamBeginCapture_v2(s, 1), 0);
         assert_eq!(end_elsewhere(s), 908);
         assert_eq!(api::cuStreamDestroy_v2(s), 0, "the capture is over");
@@ -371,7 +371,7 @@ fn graphs_take_memory_and_hold_objects() {
 static ARRIVED: AtomicU32 = AtomicU32::new(0);
 static MET: AtomicU32 = AtomicU32::new(0);
 
-/// Waits for the other branch, so long that nobody takes a slow machine for a sequence.
+/// Waits for the other branch, long enough that a slow machine does not look like serial execution.
 extern "C" fn meet(_: Ptr) {
     let first = ARRIVED.fetch_add(1, Ordering::SeqCst) / 2;
     let until = std::time::Instant::now() + std::time::Duration::from_secs(20);
@@ -412,7 +412,7 @@ fn branches_run_at_the_same_time_and_are_joined() {
         };
         let root = fill(graph, d, 1, 16, &[]);
         let mut hosts = [Node(0); 2];
-        // One in the graph, one in a graph in it.
+        // One host node in the graph, one in its child graph.
         let made = Out(&raw mut hosts[0]);
         assert_eq!(api::cuGraphAddHostNode(made, graph, place(&root), 1, place(&host)), 0);
         let mut inner = Node(0);
@@ -433,11 +433,11 @@ fn branches_run_at_the_same_time_and_are_joined() {
             assert_eq!(bytes::<16>(to), [1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 1, 1, 1, 1]);
             assert_eq!(bytes::<16>(d), [7; 16]);
         }
-        // In several streams: one launch behind the other.
+        // In several streams: the launches of one executable graph run one after another.
         for stream in [s, other, s] {
             assert_eq!(api::cuGraphLaunch(exec, stream), 0);
         }
-        // Gone while it runs.
+        // Destroyed while it runs.
         assert_eq!(api::cuGraphExecDestroy(exec), 0);
         assert_eq!(api::cuCtxSynchronize(), 0);
         assert_eq!(MET.load(Ordering::SeqCst), 12);

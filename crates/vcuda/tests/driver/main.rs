@@ -1,6 +1,6 @@
-//! Memory and order of our own driver, called as programs call them, over the mock and over the CPU.
+//! Memory and order of our driver, called as programs call it, with the mock accelerator and with the CPU.
 //!
-//! The driver's state is the process's: each test runs in a process of its own for each accelerator.
+//! The driver's state belongs to the process: each test runs in its own process, once for each accelerator.
 
 #![allow(
     clippy::unwrap_used,
@@ -27,7 +27,7 @@ mod streams;
 use cushim_abi::types::*;
 use vcuda::api;
 
-/// Runs a test in a child process for each accelerator; true in such a child.
+/// Runs a test in a child process for each accelerator; returns true in the child.
 pub fn in_child(test: &str) -> bool {
     if std::env::var_os("VCUDA_TEST_CHILD").is_some() {
         vcuda::choose::offer("mock", || Box::new(cushim_accel_mock::new()));
@@ -51,7 +51,7 @@ pub fn in_child(test: &str) -> bool {
     false
 }
 
-/// Initialises and makes a context current.
+/// Initialises the driver and makes a context current.
 pub fn start() -> Context {
     let mut context = Context(0);
     unsafe {
@@ -70,7 +70,7 @@ pub fn place_mut<T>(value: &mut T) -> Ptr {
     Ptr(std::ptr::from_mut(value).expose_provenance())
 }
 
-/// Device memory with these bytes.
+/// Allocates device memory with these bytes.
 pub fn device(bytes: &[u8]) -> Ptr {
     let mut at = Ptr(0);
     unsafe {

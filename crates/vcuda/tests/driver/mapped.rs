@@ -1,4 +1,4 @@
-//! Virtual memory management, and memory, events and pools of other processes.
+//! Virtual memory management, and memory, events and pools shared between processes.
 
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};
@@ -10,12 +10,12 @@ use crate::{bytes, device, in_child, place, place_mut, start};
 
 const UNIT: usize = 2 << 20;
 
-/// `CUmemAllocationProp` of memory of device 0; 1: it can be exported.
+/// `CUmemAllocationProp` for memory of device 0; with 1 it can be exported.
 fn prop(exported: i32) -> [i32; 8] {
     [1, exported, 1, 0, 0, 0, 0, 0]
 }
 
-/// Whether the accelerator has nothing of this, and says so.
+/// Whether the accelerator lacks this and returns "not supported".
 fn is_missing() -> bool {
     let (mut unit, prop) = (0usize, prop(0));
     let to = Out(&raw mut unit);
@@ -70,7 +70,7 @@ fn memory_is_mapped_where_the_program_says() {
         assert_eq!(api::cuMemMap(second, 2 * UNIT, 0, b, Flags64(0)), 0);
         assert_eq!(api::cuMemsetD8_v2(at, 1, UNIT), 1, "nobody may touch it");
         assert_eq!(access(at, 3 * UNIT, 3), 0);
-        // Over what lies side by side, as over one.
+        // Over adjacent mappings, as over one.
         assert_eq!(api::cuMemsetD8_v2(at, 7, 3 * UNIT), 0);
         assert_eq!(api::cuMemsetD8_v2(at, 7, 3 * UNIT + 1), 1);
         assert_eq!(bytes::<4>(Ptr(at.0 + 3 * UNIT - 4)), [7; 4]);
@@ -83,7 +83,7 @@ fn memory_is_mapped_where_the_program_says() {
         assert_eq!(again, b);
         assert_eq!(api::cuMemGetAllocationPropertiesFromHandle(place_mut(&mut props), b), 0);
         assert_eq!(props, prop(0));
-        // The second reference of the handle is left, then the mapping, then nothing.
+        // After these releases only the mapping holds the memory; then nothing does.
         assert_eq!(api::cuMemRelease(b), 0);
         assert_eq!(api::cuMemRelease(b), 0);
         assert_eq!(api::cuMemRelease(b), 1);
@@ -154,7 +154,7 @@ fn what_cannot_be_mapped_is_refused() {
         assert_eq!(api::cuMemAddressFree(at, 2 * UNIT), 1);
         assert_eq!(api::cuMemAddressFree(at, 4 * UNIT), 0);
         assert_eq!(api::cuMemAddressFree(at, 4 * UNIT), 1);
-        // Descriptors: of what was not asked for, and of what is none.
+        // Descriptors of memory that is not exportable, and descriptors that are invalid.
         let mut fd = -1;
         let export = api::cuMemExportToShareableHandle;
         assert_eq!(export(place_mut(&mut fd), a, 1, none), 1);
@@ -211,7 +211,7 @@ fn memory_that_may_be_read_only_takes_no_copies() {
     }
 }
 
-/// What the parent sends its child: memory, an event, memory of a pool, and two descriptors.
+/// The parent's message to its child: memory, an event, memory of a pool, and two descriptors.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Sent {
@@ -229,7 +229,7 @@ fn other_process() {
     let mut raw = [0u8; SENT];
     std::io::stdin().read_exact(&mut raw).unwrap();
     let sent = unsafe { raw.as_ptr().cast::<Sent>().read_unaligned() };
-    // The descriptors were inherited.
+    // The child inherited the descriptors.
     let [physical, pool] = sent.descriptors.map(|fd| Ptr(fd as usize));
     let (mut memory, mut again, mut event) = (Ptr(0), Ptr(0), Event(0));
     let (mut handle, mut shared, mut pointer) = (Ptr(0), Ptr(0), Ptr(0));
@@ -240,7 +240,7 @@ fn other_process() {
         assert_eq!(open(Out(&raw mut again), IpcHandle(sent.memory), Flags(1)), 0);
         assert_eq!(memory, again);
         assert_eq!(open(Out(&raw mut again), IpcHandle(sent.event), Flags(1)), 1);
-        // Handles that somebody changed, each byte: an answer, and never a fault.
+        // Forged handles, each byte changed: an error, never a fault.
         for n in 0..64 {
             let mut forged = sent.memory;
             forged[n] ^= 0x41;
@@ -285,7 +285,7 @@ fn other_process() {
     std::io::stdout().write_all(b"\nshared\n").unwrap();
 }
 
-/// Lets a descriptor be inherited.
+/// Makes a descriptor inheritable.
 fn inherit(fd: i32) {
     assert_eq!(unsafe { libc::fcntl(fd, libc::F_SETFD, 0) }, 0);
 }
@@ -309,7 +309,7 @@ fn another_process_has_the_same_memory() {
     let (mut pool, mut pooled, none) = (Ptr(0), Ptr(0), Flags64(0));
     let physical = create(UNIT, 1);
     let mapped = reserve(UNIT);
-    // CUmemPoolProps: pinned, as a descriptor, of device 0.
+    // CUmemPoolProps: pinned, exportable as a descriptor, on device 0.
     let mut props = [0i32; 22];
     props[..4].copy_from_slice(&[1, 1, 1, 0]);
     unsafe {
@@ -355,7 +355,7 @@ fn another_process_has_the_same_memory() {
         assert_eq!(bytes::<10>(at), [6, 5, 5, 5, 5, 5, 5, 5, 5, 5]);
     }
     unsafe {
-        // The other process recorded it last, and is gone.
+        // The other process recorded the event last, and has ended.
         assert_eq!(api::cuEventSynchronize(event), 0);
         assert_eq!(api::cuStreamWaitEvent(Stream(0), event, Flags(0)), 0);
         assert_eq!(api::cuCtxSynchronize(), 0);

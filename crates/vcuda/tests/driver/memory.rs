@@ -111,7 +111,7 @@ fn copies_and_sets_touch_what_they_should() {
         assert_eq!(api::cuMemcpyDtoD_v2(e, Ptr(d.0 + 8), 8), 0);
         assert_eq!(api::cuMemcpy(Ptr(e.0 + 8), place(&h), 4), 0);
         assert_eq!(bytes::<13>(e)[7..], [0x44, 5, 5, 5, 5, 0]);
-        // Pageable memory is staged: the program may change it at once.
+        // Pageable memory is staged: the program may change it after the call.
         let mut value = [1u8; 4];
         assert_eq!(api::cuMemcpyHtoDAsync_v2(e, place(&value), 4, Stream(0)), 0);
         value = [2; 4];
@@ -159,7 +159,7 @@ fn rectangles_and_boxes_are_copied() {
         assert_eq!(api::cuMemAllocPitch_v2(outputs.0, outputs.1, 20, 6, 3), 1);
         assert_eq!(api::cuMemAllocPitch_v2(outputs.0, outputs.1, usize::MAX - 600, 6, 4), 2);
         assert_eq!(kept, (Ptr(7), 7));
-        // Two rows of 4 bytes out of a box of 3x4 rows of 4, from its second plane on.
+        // Two rows of 4 bytes from a box of 3x4 rows of 4, from its second plane on.
         let mut shape = [0usize; 25];
         let (source, target) = (0, 11);
         shape[source + 2] = 1; // plane

@@ -1,4 +1,4 @@
-//! Who waits for whom: the legacy stream, streams that were destroyed, a context's next life, calls that wait.
+//! Order of work: the legacy stream, destroyed streams, reset contexts, blocking calls.
 
 use cushim_abi::types::*;
 use vcuda::api;
@@ -31,7 +31,7 @@ fn a_destroyed_stream_is_waited_for() {
     }
     start();
     let d = device(&[0; 4]);
-    // What is done between its end and the wait: work in the legacy stream, another stream.
+    // Between the stream's end and the wait: nothing, work in the legacy stream, another stream.
     for between in [
         || (),
         || assert_eq!(unsafe { api::cuMemsetD8Async(Ptr(0), 0, 0, LEGACY) }, 0),
@@ -106,13 +106,13 @@ fn memory_of_the_program_is_read_and_written_during_the_call() {
     start();
     let (d, s) = (device(&[0; 8]), stream(1));
     unsafe {
-        // To the program's memory: the call comes back when it is there.
+        // Device to pageable host memory: the call returns after the copy.
         let (mut to, gate) = ([0u8; 4], Gate::default());
         call(s, Gate::wait, &gate);
         assert_eq!(api::cuMemsetD8Async(d, 7, 4, s), 0);
         let copied = gate.open_during(|| api::cuMemcpyDtoHAsync_v2(place_mut(&mut to), d, 4, s));
         assert_eq!((copied, to), (0, [7; 4]));
-        // From it: a small copy comes back at once, with what was there then.
+        // Pageable host memory to device: a small copy returns at once, and copies the bytes of that moment.
         let (mut from, gate) = ([1u8; 4], Gate::default());
         call(s, Gate::wait, &gate);
         assert_eq!(api::cuMemcpyHtoDAsync_v2(d, place_mut(&mut from), 4, s), 0);

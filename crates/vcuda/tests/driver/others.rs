@@ -1,4 +1,4 @@
-//! What nodes of any kind say, batches of prefetches, and who listens for memory that runs out.
+//! Queries of nodes of any kind, batched prefetches, and callbacks for exhausted memory.
 
 use cushim_abi::types::*;
 use vcuda::api;
@@ -31,7 +31,7 @@ fn nodes_of_any_kind_say_what_they_do() {
         assert_eq!(api::cuGraphAddMemsetNode(to, graph, NONE, 0, place(&set), Context(0)), 0);
         let found = params(node);
         assert_eq!((found[0], &found[2..7]), (2, &set[..]));
-        // What is read can be written, and makes the same node.
+        // Parameters that were read can be set again, and make the same node.
         let mut back = found;
         assert_eq!(api::cuGraphNodeSetParams(node, place_mut(&mut back)), 0);
         assert_eq!(api::cuGraphAddNode(to, graph, NONE, 0, place_mut(&mut back)), 0);
@@ -116,7 +116,7 @@ fn batches_of_operations_are_nodes() {
     }
     start();
     let (mut graph, mut node, mut exec, d) = (Graph(0), Node(0), GraphExec(0), device(&[0; 16]));
-    // Writes 7, waits until it is there, writes 8 bytes behind it.
+    // Writes 7, waits for it, and writes 8 bytes further.
     let at = d.0 as u64;
     let operations = [[2, at, 7, 0, 0, 0], [1, at, 7, 1, 0, 0], [5, at + 8, 1 << 40, 0, 0, 0u64]];
     let mut raw = [0, 3, place(&operations).0 as u64, 0];

@@ -1,4 +1,4 @@
-//! Pools: whose memory is whose at which time, what they reserve, and what they refuse.
+//! Memory pools: which stream may reuse which memory when, what pools reserve, and what they refuse.
 
 use cushim_abi::types::*;
 use vcuda::api;
@@ -6,10 +6,10 @@ use vcuda::api;
 use crate::streams::{Gate, LEGACY, call, stream};
 use crate::{bytes, in_child, place, place_mut, start};
 
-/// What a pool reserves at a time.
+/// The unit in which a pool reserves memory.
 const BLOCK: u64 = 32 << 20;
 
-/// A pool of device memory that holds at most so many bytes.
+/// A pool of device memory with this maximum size in bytes.
 fn pool(most: u64) -> Ptr {
     let mut props: [u64; 11] = [0; 11];
     (props[0], props[1], props[3]) = (1, 1, most);
@@ -57,7 +57,7 @@ fn memory_is_another_streams_only_when_its_work_is_done() {
         assert_eq!(api::cuMemcpyDtoHAsync_v2(place_mut(&mut to), other, 2, t), 0);
         assert_eq!(to, [2, 2]);
         assert_eq!(take(pool, 4096, t), (0, first), "over now");
-        // What is too small is not handed out, however free it is.
+        // A free block that is too small is not used.
         assert_eq!(api::cuMemFreeAsync(first, t), 0);
         let (code, larger) = take(pool, 8192, t);
         assert_eq!(code, 0);
@@ -74,7 +74,7 @@ fn what_is_freed_stays_until_the_stream_got_there() {
     start();
     let s = stream(1);
     unsafe {
-        // What cuMemAlloc gave, freed in a stream.
+        // Memory from cuMemAlloc, freed in a stream.
         let (mut plain, gate) = (Ptr(0), Gate::default());
         assert_eq!(api::cuMemAlloc_v2(Out(&raw mut plain), 1 << 20), 0);
         call(s, Gate::wait, &gate);
@@ -144,11 +144,11 @@ fn pools_refuse_what_they_cannot_give() {
         if count > 1 {
             assert_eq!(api::cuDeviceSetMemPool(Device(1), small), 101, "another device's");
         }
-        // What pools reserve is not there for others.
+        // Memory that pools have reserved is not available to others.
         let (mut free, mut at) = (0usize, Ptr(0));
         assert_eq!(api::cuMemGetInfo_v2(Out(&raw mut free), Out(std::ptr::null_mut())), 0);
         assert_eq!(api::cuMemAlloc_v2(Out(&raw mut at), free + 4096), 2);
-        // A pool that is destroyed is the current one no longer.
+        // A destroyed pool is no longer the current pool.
         assert_eq!(api::cuDeviceSetMemPool(Device(0), small), 0);
         assert_eq!(api::cuMemPoolDestroy(small), 0);
         let mut current = Ptr(0);
@@ -168,7 +168,7 @@ fn a_pool_of_managed_memory_is_seen_by_both_sides() {
     }
     start();
     let s = stream(1);
-    // Allocation type 2; a device, the host, its node, no place.
+    // Allocation type 2; location: a device, the host, its NUMA node, none.
     for location in [1, 2, 3, 0] {
         let mut props: [i32; 22] = [0; 22];
         (props[0], props[2]) = (2, location);

@@ -1,4 +1,4 @@
-//! Streams and their order, events, functions of the program.
+//! Streams and their order, events, host functions.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Barrier, Mutex};
@@ -28,7 +28,7 @@ pub fn call<T>(stream: Stream, function: extern "C" fn(&T), data: &T) {
     assert_eq!(unsafe { api::cuLaunchHostFunc(stream, function, place(data)) }, 0);
 }
 
-/// Holds a stream back until it is opened; gives up after a while, so that a wrong order is a wrong
+/// Blocks a stream until it is opened; gives up after a while, so that a wrong order gives a wrong
 /// result and no hang.
 #[derive(Default)]
 pub struct Gate(AtomicBool);
@@ -43,7 +43,7 @@ impl Gate {
     pub fn open(&self) {
         self.0.store(true, Ordering::Release);
     }
-    /// Opens it while `calls` are made, so that one that waits comes back.
+    /// Opens the gate while `calls` runs, so that a blocking call returns.
     pub fn open_during<R>(&self, calls: impl FnOnce() -> R) -> R {
         std::thread::scope(|scope| {
             scope.spawn(|| {
@@ -61,7 +61,7 @@ fn functions_in_two_streams_meet() {
         return;
     }
     start();
-    // Each waits for the other: only streams that run at the same time come to an end.
+    // Each waits for the other: the streams finish only if they run concurrently.
     extern "C" fn meet(barrier: &Barrier) {
         barrier.wait();
     }
@@ -145,7 +145,7 @@ fn events_are_recorded_waited_for_and_timed() {
         assert_eq!(api::cuEventRecord(untimed, s), 0);
         assert_eq!(api::cuStreamWaitEvent(t, untimed, Flags(0)), 0);
         assert_eq!(api::cuMemcpyDtoDAsync_v2(Ptr(d.0 + 1), d, 1, t), 0);
-        // Recorded anew: who waits, waits for what was recorded when it asked.
+        // Recorded again: a waiter waits for the record that was the last when it asked.
         assert_eq!(api::cuEventRecord(untimed, t), 0);
         assert_eq!(api::cuEventQuery(ended), 600);
         assert_eq!(api::cuEventElapsedTime(place_mut(&mut ms), begun, ended), 600);
@@ -168,7 +168,7 @@ fn events_are_recorded_waited_for_and_timed() {
         let mut kept = Event(5);
         assert_eq!(api::cuEventCreate(Out(&raw mut kept), Flags(0x100)), 1);
         assert_eq!(kept, Event(5));
-        // An event may go while something waits for it; its stream too.
+        // An event may be destroyed while something waits for it; its stream, too.
         let last = Gate::default();
         call(s, Gate::wait, &last);
         assert_eq!(api::cuMemsetD8Async(d, 9, 1, s), 0);
@@ -272,7 +272,7 @@ fn values_are_written_and_waited_for() {
     let (d, s, t) = (device(&[0; 32]), stream(1), stream(1));
     let at = |n: usize| Ptr(d.0 + n);
     unsafe {
-        // One stream waits for what the other writes, and answers.
+        // One stream waits for the other's write, and replies.
         assert_eq!(api::cuStreamWaitValue32_v2(s, at(0), 5, Flags(0)), 0);
         assert_eq!(api::cuMemsetD8Async(at(16), 1, 1, s), 0);
         assert_eq!(api::cuStreamWriteValue64_v2(s, at(8), 1 << 40, Flags(0)), 0);
@@ -291,7 +291,7 @@ fn values_are_written_and_waited_for() {
         assert_eq!(api::cuStreamBatchMemOp_v2(s, 2, place(&both), Flags(0)), 0);
         assert_eq!(api::cuStreamSynchronize(s), 0);
         assert_eq!(bytes::<25>(d)[24], 9);
-        // As large is enough; one common bit is, too.
+        // An equal value satisfies >=, and one common bit satisfies AND.
         assert_eq!(api::cuStreamWaitValue32_v2(s, at(24), 9, Flags(0)), 0);
         assert_eq!(api::cuStreamWaitValue32_v2(s, at(24), 9 | 32, Flags(2)), 0);
         assert_eq!(api::cuStreamSynchronize(s), 0);

@@ -92,7 +92,7 @@ mod tests {
     fn chains_have_one_lane_and_branches_their_own() {
         assert_eq!(lanes(&[&[], &[0], &[1], &[2]]), [0, 0, 0, 0]);
         assert_eq!(lanes(&[&[], &[], &[0], &[1]]), [0, 1, 0, 1]);
-        // Two diamonds, one behind the other: the second uses the lanes of the first.
+        // Two diamonds, one after the other: the second uses the lanes of the first.
         assert_eq!(lanes(&[&[], &[0], &[0], &[1, 2], &[3], &[3], &[4, 5]]), [0, 0, 1, 0, 0, 1, 0]);
         let plan = Plan::new(vec![Vec::new(), vec![0], vec![0]]);
         let last: Vec<bool> = plan.steps.iter().map(|step| step.last).collect();

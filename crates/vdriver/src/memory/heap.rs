@@ -172,7 +172,7 @@ mod tests {
         heap.free(0, 1, Signal::completed());
         heap.trim(|_, _| true);
         assert_eq!(heap.reserved(), 64 * M, "the first block is empty");
-        // A block is added in front as well as behind.
+        // A new block may come before the existing one or after it.
         assert_eq!(heap.take(40 * M, 1, 0), Some(0));
         let mut full = Heap::default();
         assert_eq!(full.take(BLOCK, 1, BLOCK), Some(0));

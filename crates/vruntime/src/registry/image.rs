@@ -94,7 +94,7 @@ mod tests {
         assert_eq!(chosen(at, &[(7, 5)]).as_deref(), Some(&machine[..]));
         let with_nul = format!("{text}\0").into_bytes();
         assert_eq!(chosen(at, &[(9, 0), (9, 0)]), Some(with_nul));
-        // Left to the driver: different devices, no image that fits, no device, no container.
+        // Cases left to the driver: different devices, no suitable image, no device, no container.
         assert_eq!(chosen(at, &[(7, 5), (9, 0)]), None);
         assert_eq!(chosen(at, &[(7, 0)]), None);
         assert_eq!(chosen(at, &[]), None);

@@ -237,7 +237,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    /// Numbers that look random.
+    /// Pseudo-random numbers.
     fn numbers(seed: u64, count: usize, below: usize) -> Vec<usize> {
         let mut x = seed | 1;
         let mut next = || {

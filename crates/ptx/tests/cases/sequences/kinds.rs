@@ -7,11 +7,11 @@ use cushim_ptx::types::Scalar::{Bf16x2, F16x2, U32};
 
 pub struct Kind {
     pub name: &'static str,
-    /// How many sequences, in whole kernels.
+    /// The number of sequences: a multiple of a kernel's.
     pub count: usize,
-    /// Letters of the classes of registers.
+    /// The letters of the register classes.
     pub classes: &'static str,
-    /// Declarations, and what stands before the first instruction.
+    /// Declarations and other code before the first instruction.
     pub head: &'static str,
     pub sorts: [Sort; 4],
     list: &'static [&'static str],
@@ -88,7 +88,7 @@ const MEMORY: &str = ".local .align 16 .b8 l[32]; .reg .b64 at; .reg .v2 .b32 m;
     mov.b32 m.x, a1; mov.b32 m.y, a0; mov.b32 v.x, a0; mov.b32 v.y, a3; mov.b32 v.z, a2; mov.b32 v.w, a1; \
     st.local.v4.b32 [l], {a0, a1, a2, a3}; st.local.v4.b32 [l+16], {a3, a1, a0, a2}; ";
 
-/// What reads or writes the carry flag, and what must leave it alone.
+/// Instructions that read or write the carry flag, and instructions that must leave it unchanged.
 const CARRIES: &[&str] = &[
     "(add|sub).cc.(u32|s32) $r, $x, $x",
     "(add|sub).cc.(u64|s64) $w, $y, $y",
@@ -301,14 +301,14 @@ fn plain(w: &mut Writer, kind: &Kind) {
     }
 }
 
-/// The flag is set by the first instruction, and read by the last.
+/// The first instruction sets the flag, and the last reads it.
 fn carries(w: &mut Writer, kind: &Kind) {
     w.put("(add|sub).cc.u32 $r, $r, $r;");
     plain(w, kind);
     w.put("addc.u32 $r, 0, 0;");
 }
 
-/// The same where lanes part, meet, go round loops, and wait.
+/// The same with lanes that diverge, converge, loop and wait.
 fn branches(w: &mut Writer, kind: &Kind) {
     w.put("(add|sub).cc.u32 $r, $r, $r;");
     for _ in 0..2 + w.below(3) {
@@ -316,7 +316,7 @@ fn branches(w: &mut Writer, kind: &Kind) {
         let some = 1 + w.below(3);
         match w.below(4) {
             0 => {
-                // Lanes that skip keep their flag.
+                // Lanes that skip the code keep their flag.
                 w.branch(&label);
                 (0..some).for_each(|_| w.instruction(kind.list));
                 w.code += &format!("{label}:\n");

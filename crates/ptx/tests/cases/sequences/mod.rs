@@ -1,10 +1,10 @@
-//! Sequences of instructions: what one leaves for the next.
+//! Sequences of instructions: state that passes from one instruction to the next.
 //!
 //! A form ([`super::forms`]) is one instruction between loads and stores, so it cannot
-//! show what lies between instructions: the carry flag, predicates, halves and bytes of
+//! show state between instructions: the carry flag, predicates, halves and bytes of
 //! registers, registers that are both operand and result. Here the instructions of a
-//! kind follow one another at random over a few registers; the result is one number
-//! made of all of these. Owns which sequences there are. It must not know who runs them.
+//! kind follow one another at random over a few registers; the result is a hash
+//! of all of them. Owns the list of sequences. Must not know who runs them.
 
 mod kinds;
 mod template;
@@ -18,12 +18,12 @@ use cushim_ptx::types::Scalar::{self, B32};
 use kinds::{KINDS, Kind};
 use template::Writer;
 
-/// Sequences in one kernel, which have the same inputs.
+/// Sequences in one kernel; they share their inputs.
 const TOGETHER: usize = 16;
 
-/// Sequences of which the driver that was recorded makes something else than the ISA
-/// says, as its assembler takes instructions together. All registers of each were
-/// looked at on the device.
+/// Sequences for which the recorded driver's results differ from the ISA, because its
+/// assembler combines instructions. All registers of each were
+/// examined on the device.
 pub fn differs_from_isa(name: &str) -> Option<&'static str> {
     Some(match name {
         "half 1.6" | "half 3.1" | "half 11.12" => "min and max of a register and itself keep a NaN",
@@ -38,16 +38,16 @@ pub fn differs_from_isa(name: &str) -> Option<&'static str> {
     })
 }
 
-/// What a sequence gives.
+/// The results of a sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shown {
-    /// One number of all registers: what is recorded.
+    /// A hash of all registers, which is recorded.
     Digest,
-    /// Every register by itself, which tells where a sequence goes wrong.
+    /// Every register by itself, which shows where a sequence goes wrong.
     Registers,
 }
 
-/// The registers of a class: the letter, how many, and their type.
+/// The registers of a class: letter, number, and type.
 const CLASSES: &[(char, usize, Scalar)] = &[
     ('r', 6, Scalar::B32),
     ('w', 3, Scalar::B64),
@@ -57,7 +57,7 @@ const CLASSES: &[(char, usize, Scalar)] = &[
     ('f', 2, Scalar::F32),
 ];
 
-/// What the registers of a class hold at first, made of the operands `a0` to `a3`.
+/// The initial values of the class's registers, made from the operands `a0` to `a3`.
 fn first(class: char) -> &'static str {
     match class {
         'r' => {
@@ -75,7 +75,7 @@ fn first(class: char) -> &'static str {
     }
 }
 
-/// Kernels of all sequences.
+/// The kernels of all sequences.
 pub fn all(shown: Shown) -> Vec<Case> {
     let mut cases: Vec<Case> = Vec::new();
     for kind in KINDS {
@@ -102,7 +102,7 @@ fn form(kind: &Kind, name: &str, shown: Shown) -> Form {
     code += &w.code;
     let mut results = Vec::new();
     let mut put = |value: &str| match shown {
-        // Every factor is odd, so that no difference of one register is lost.
+        // Every factor is odd, so that a difference in one register always shows.
         Shown::Digest => format!("{value} mad.lo.u32 d0, d0, 0x9e3779b1, t; "),
         Shown::Registers => {
             results.push(B32);
@@ -130,7 +130,7 @@ fn form(kind: &Kind, name: &str, shown: Shown) -> Form {
     special::form(Op::Mov, name.to_string(), code + &end, &kind.sorts, &results)
 }
 
-/// Inputs like those of four operands.
+/// Inputs as for a form with four operands.
 const fn four(sort: Scalar) -> [Sort; 4] {
     [Sort::Of(sort); 4]
 }

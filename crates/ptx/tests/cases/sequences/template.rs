@@ -1,9 +1,9 @@
 //! Random text from templates.
 //!
-//! `(a|b)` is one of several words. `$r`, `$w`, `$h`, `$c`, `$p` and `$f` are registers
-//! of a class; with a digit, `$r0`, those of one instruction are different ones. `$x`
-//! and `$y` are operands of 32 and 64 bits, mostly registers; `$q` is a predicate of
-//! either sense; `$k` is a number below 32, `$s` selectors of bytes.
+//! `(a|b)` is a choice of words. `$r`, `$w`, `$h`, `$c`, `$p` and `$f` are registers
+//! of a class; those with digits, as `$r0`, differ within one instruction. `$x`
+//! and `$y` are operands of 32 and 64 bits, mostly registers; `$q` is a predicate,
+//! possibly negated; `$k` is a number below 32, `$s` a byte selector.
 
 use super::super::inputs::Random;
 
@@ -11,11 +11,11 @@ pub struct Writer {
     random: Random,
     pub code: String,
     labels: usize,
-    /// Labels are names of the whole kernel.
+    /// Label names are unique in the kernel.
     prefix: u64,
 }
 
-/// How many registers of a class templates use.
+/// The number of registers of a class that templates use.
 fn count(class: char) -> u64 {
     match class {
         'r' => 6,
@@ -44,7 +44,7 @@ impl Writer {
         format!("L{:x}_{}", self.prefix, self.labels)
     }
 
-    /// One of the templates, now and then under a predicate.
+    /// Writes one of the templates, sometimes under a guard predicate.
     pub fn instruction(&mut self, list: &[&str]) {
         let guard = match self.below(8) {
             0 => self.expand("@$p "),
@@ -53,7 +53,7 @@ impl Writer {
         };
         let template = self.one(list);
         let text = self.expand(template);
-        // A guard is for one instruction only.
+        // A guard applies to one instruction only.
         if !text.contains(';') {
             self.code += &guard;
         }
@@ -67,14 +67,14 @@ impl Writer {
         self.code += "\n";
     }
 
-    /// A branch of some lanes.
+    /// A branch that some lanes take.
     pub fn branch(&mut self, label: &str) {
         let p = self.operand('q');
         self.code += &format!("@{p} bra {label};\n");
     }
 
     fn expand(&mut self, template: &str) -> String {
-        // Different registers of a class: they follow one another from a random one on.
+        // Different registers of a class: consecutive ones from a random start.
         let turn = self.below(60);
         let mut out = String::new();
         let mut rest = template;

@@ -1,18 +1,18 @@
-//! Forms of the later samples: parameters and constants as factors, both arms of a branch, comparisons, packs, memory,
-//! the same product twice, and sums as programs have them.
+//! Forms of the later samples: parameters and constants as factors, both arms of a branch, comparisons, packed values,
+//! memory, repeated products, and sums as programs have them.
 
 use super::{Kernel, TYPES};
 use std::fmt::Write;
 
-/// Parameters that are values; the type is the kernel's.
+/// Parameters that hold values of the kernel's type.
 pub const PARAMS: &str = ", .param .b64 pa, .param .b64 pb";
 
-/// A constant of each type in memory, and the same ones as text.
+/// A constant of each type in memory, and the same constants as text.
 pub const TABLE: &str = ".const .align 8 .b64 table[6] = {0x3fb00001, 0x3ff6000000000001, 0x3d83, 0x3d83bd01, 0x3fb1, 0x3fb1bf83};\n";
 const CONSTANTS: [&str; 6] =
     ["0f3fb00001", "0d3ff6000000000001", "0x3d83", "0x3d83bd01", "0x3fb1", "0x3fb1bf83"];
 
-/// Registers with a value that is the same for all threads: parameters, one from memory, one from the text.
+/// Registers whose value is the same in all threads: parameters, one from memory, one from the text.
 const FIXED: [&str; 4] = ["a0", "a1", "c0", "c1"];
 
 impl Kernel {
@@ -20,7 +20,7 @@ impl Kernel {
         TYPES.iter().position(|ty| ty.name == self.ty.name).unwrap()
     }
 
-    /// Whether a register has two values.
+    /// Whether a register holds two values.
     fn is_packed(&self) -> bool {
         self.ty.name.ends_with("x2")
     }
@@ -47,7 +47,7 @@ impl Kernel {
         self.s += "\n";
     }
 
-    /// `op` of two values into a register that nobody uses.
+    /// Computes `op` of two values into a new register.
     fn plain(&mut self, op: &str, a: &str, b: &str) -> String {
         let to = self.target();
         let name = self.name(op, 0, 0);
@@ -77,7 +77,7 @@ impl Kernel {
                 self.products.push(to);
             }
             5 => {
-                // The last product once more.
+                // Repeats the last product.
                 if let Some(last) = self.last.clone() {
                     let to = self.target();
                     self.put(&last.replace('$', &to));
@@ -95,7 +95,7 @@ impl Kernel {
                 }
             }
             7 => {
-                // Loaded where it is used.
+                // A parameter, loaded where it is used.
                 let (to, bits, which) =
                     (self.target(), self.ty.bits, ["pa", "pb"][self.rng.below(2) as usize]);
                 let _ = writeln!(self.s, " ld.param.{bits} {to}, [{which}];");
@@ -105,7 +105,7 @@ impl Kernel {
             }
             8 | 9 => self.dot(),
             10 => {
-                // Between two values.
+                // Linear interpolation between two values.
                 let (a, b, c) = (self.any(), self.any(), self.any());
                 let d = self.plain("sub", &b, &a);
                 let p = self.plain("mul", &d, &c);
@@ -150,7 +150,7 @@ impl Kernel {
         self.sums.extend([re, im]);
     }
 
-    /// A comparison, which changes who does what is guarded.
+    /// A comparison, which sets the guard predicate of later instructions.
     fn compare(&mut self) {
         let (a, b, name) = (self.product(), self.any(), self.ty.name);
         let to = match self.is_packed() {
@@ -161,7 +161,7 @@ impl Kernel {
         let _ = writeln!(self.s, " setp.{how}.{name} {to}, {a}, {b};");
     }
 
-    /// Through a register with several values, or through parts of one.
+    /// Passes a product through a vector register, or through its parts.
     fn packed(&mut self) {
         let (a, b) = (self.product(), self.any());
         let (t, name) = (self.target(), self.ty.name);
@@ -175,7 +175,7 @@ impl Kernel {
         self.products.push(t);
     }
 
-    /// Both ways of a branch.
+    /// Code in both arms of a branch.
     fn arms(&mut self) {
         let (other, end, guard) = (self.label(), self.label(), self.guard());
         let _ = writeln!(self.s, " {guard}bra L{other};");
