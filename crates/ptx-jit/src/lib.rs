@@ -66,7 +66,9 @@ pub use count::{Count, Counts, count};
 pub use error::{CacheRefused, NotCompiled};
 #[doc(hidden)]
 pub use llvm::object::flat;
-pub use llvm::version as llvm_version;
+pub use llvm::{Library as Llvm, library as llvm, serve as serve_llvm, takes as llvm_takes};
+#[doc(hidden)]
+pub use llvm::{wire::read_any as read_wire, without as without_llvm};
 #[doc(hidden)]
 pub use phases::{Made, phases};
 pub use run::access;

@@ -51,6 +51,11 @@ pub fn object(data: &[u8]) {
     }
 }
 
+/// Any bytes as what a program and the process that has LLVM's library say to each other.
+pub fn wire(data: &[u8]) {
+    cushim_ptx_jit::read_wire(data);
+}
+
 /// The text of a kernel.
 pub fn program(data: &[u8]) -> String {
     let mut c = Choices(data);

@@ -1,14 +1,15 @@
 //! The CPU accelerator beside C: see `scripts/bench-cpu`, which builds the kernels and the C code, and runs this.
 //!
-//!     cpu_bench KERNELS.ptx STRICT.so FAST.so [cores|scaling|launches|interpreter|checks|CASE]…
+//!     cpu_bench KERNELS.ptx STRICT.so FAST.so [cores|scaling|launches|interpreter|checks|llvm|CASE]…
 //!
-//! Prints tables in Markdown: those that are named, for the cases that are named; if none is, all of both but `checks`. Figures are the
+//! Prints tables in Markdown: those that are named, for the cases that are named; if none is, all of both but `checks` and `llvm`. Figures are the
 //! least of several rounds, in each of which every candidate has its turn: the machine may be doing other things.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod cases;
 mod checks;
 mod compile;
+mod llvm;
 mod measure;
 mod more;
 mod native;
@@ -22,8 +23,9 @@ use native::Native;
 use side::Side;
 
 const TABLES: [&str; 4] = ["cores", "scaling", "launches", "interpreter"];
-/// A table that is printed only where it is named.
+/// Tables that are printed only where they are named.
 const CHECKS: &str = "checks";
+const LLVM: &str = "llvm";
 const BYTES: usize = 256 << 20;
 
 fn main() {
@@ -33,7 +35,7 @@ fn main() {
     };
     let all = cases::all();
     for name in names {
-        let known = TABLES.iter().chain(&all).chain(&[CHECKS]).any(|k| k == name);
+        let known = TABLES.iter().chain(&all).chain(&[CHECKS, LLVM]).any(|k| k == name);
         assert!(known, "'{name}' is none of {TABLES:?} and {all:?}");
     }
     let pick = |all: &[&'static str]| -> Vec<&'static str> {
@@ -43,7 +45,8 @@ fn main() {
     let cases = pick(&all);
     let checks = names.iter().any(|name| name == CHECKS);
     let others = names.iter().any(|name| TABLES.contains(&name.as_str()));
-    let tables = if checks && !others { Vec::new() } else { pick(&TABLES) };
+    let by_llvm = names.iter().any(|name| name == LLVM);
+    let tables = if (checks || by_llvm) && !others { Vec::new() } else { pick(&TABLES) };
     let ptx = std::fs::read_to_string(ptx).unwrap();
     // Compiled kernels of this run only.
     let folder = tempfile::tempdir().unwrap();
@@ -52,10 +55,15 @@ fn main() {
     if checks {
         checks::table(&ptx, &cases);
     }
-    if tables.is_empty() {
+    if tables.is_empty() && !by_llvm {
         return;
     }
     let (strict, fast) = (Native::new(strict), Native::new(fast));
+    if by_llvm {
+        llvm::table(&ptx, [&strict, &fast], &cases);
+        return;
+    }
+    cushim_ptx_jit::without_llvm(true);
     let one = Side::new(1, "", &ptx, BYTES);
     check(&one, &strict);
     for table in tables {

@@ -48,24 +48,34 @@ pub struct Cpu {
     pub refused: Vec<Refused>,
     /// The kernels that run, but are interpreted because of their size.
     pub interpreted: Vec<Interpreted>,
-    /// The LLVM that compiles kernels beside Cranelift, where `CUSHIM_LLVM` asks for one.
+    /// The LLVM that compiles kernels beside Cranelift; nothing where `CUSHIM_LLVM` wants none.
     pub llvm: Option<Llvm>,
 }
 
-/// A library of LLVM that the environment asks for.
+/// LLVM's library, which compiles kernels that run for long.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Llvm {
-    /// Its major version, where it is used.
-    pub version: Option<u32>,
-    /// Why it is not.
+    /// Its version as three numbers, where it is used.
+    pub version: Option<String>,
+    /// Its file.
+    pub file: Option<String>,
+    /// Why it is not used.
     pub why: Option<String>,
+    /// How many kernels it was asked about whether they are for it, and how many are.
+    pub asked: usize,
+    /// See `asked`.
+    pub takes: usize,
 }
 
 impl Llvm {
     fn found() -> Option<Llvm> {
-        Some(match cushim_ptx_jit::llvm_version()? {
-            Ok(version) => Llvm { version: Some(version), why: None },
-            Err(why) => Llvm { version: None, why: Some(why) },
+        let (asked, takes) = (0, 0);
+        Some(match cushim_ptx_jit::llvm()? {
+            Ok(library) => {
+                let version = Some(library.version.map(|n| n.to_string()).join("."));
+                Llvm { version, file: Some(library.path), why: None, asked, takes }
+            }
+            Err(why) => Llvm { version: None, file: None, why: Some(why), asked, takes },
         })
     }
 }
@@ -138,7 +148,8 @@ pub struct Interpreted {
 /// Whether and how a kernel runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Fate {
-    Compiled,
+    /// Compiled; LLVM compiles it, too, where it runs for long.
+    Compiled(bool),
     Interpreted(Interpreted),
     Refused(Refused),
 }
@@ -163,7 +174,7 @@ pub fn examine(closure: &Closure, obstacles: &[Obstacle], missing: Option<&str>)
             cpu.files.push(file);
             for fate in fates {
                 match fate {
-                    Fate::Compiled => {}
+                    Fate::Compiled(takes) => cpu.count_for_llvm(takes),
                     Fate::Interpreted(kernel) => cpu.interpreted.push(kernel),
                     Fate::Refused(kernel) => cpu.refused.push(kernel),
                 }
@@ -174,6 +185,14 @@ pub fn examine(closure: &Closure, obstacles: &[Obstacle], missing: Option<&str>)
 }
 
 impl Cpu {
+    /// One more kernel that is compiled, and whether LLVM takes it.
+    fn count_for_llvm(&mut self, takes: bool) {
+        if let Some(llvm) = self.llvm.as_mut().filter(|llvm| llvm.version.is_some()) {
+            llvm.asked += 1;
+            llvm.takes += usize::from(takes);
+        }
+    }
+
     /// It starts, and every kernel runs.
     pub fn all_well(&self) -> bool {
         self.starts && self.runs == self.kernels && self.files.iter().all(|f| f.problems.is_empty())
@@ -395,7 +414,7 @@ fn size(module: &Module, kernel: u32, path: &Path) -> Fate {
             let (file, what) = (path.to_owned(), what.to_owned());
             Fate::Interpreted(Interpreted { file, kernel, what, found, limit })
         }
-        _ => Fate::Compiled,
+        _ => Fate::Compiled(cushim_ptx_jit::llvm_takes(module, kernel)),
     }
 }
 

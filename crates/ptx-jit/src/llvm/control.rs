@@ -279,8 +279,11 @@ impl Emit<'_> {
 
     /// The warp goes on at a region when it has its turn again.
     fn leave_at(&mut self, next: usize) {
-        for register in self.plan.regions[next].live_in.iter() {
-            self.keep(register as u32, false);
+        let plan = self.plan;
+        for register in plan.regions[next].live_in.iter() {
+            if self.written[self.region].has(register) {
+                self.keep(register as u32, false);
+            }
         }
         let (low, live) = (self.in_warp(INTERFACE.warp.low), self.in_warp(INTERFACE.warp.live));
         self.b.line(&format!("store i32 {next}, ptr {low}"));

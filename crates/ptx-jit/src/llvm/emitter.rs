@@ -4,6 +4,7 @@
 
 use super::group::Groups;
 use crate::simt::plan::Plan;
+use crate::simt::plan::set::Set;
 use crate::simt::plan::shape::{Class, Shape};
 use crate::warp::{Addresses, INTERFACE, Site, Which};
 use cushim_ptx::ir::{Function, Inst, Module};
@@ -71,6 +72,8 @@ pub(super) struct Emit<'a> {
     pub(super) headers: BTreeSet<usize>,
     /// Loops of one region whose warps take turns, and after how many rounds each.
     pub(super) turns: BTreeMap<usize, u32>,
+    /// Of each region, registers that a warp saves where it waits at its end.
+    pub(super) written: Vec<Set>,
     /// Places, as region and instruction, at which warps leave the text for whole warps for that of any lanes.
     pub(super) entries: BTreeSet<(usize, usize)>,
     /// Those of the present region.

@@ -1,16 +1,14 @@
 //! LLVM's library: where it is, and its C interface.
 //!
-//! Owns finding and opening it (`CUSHIM_LLVM`), and making an object file of a text. Must not know what the text says, or how
-//! kernels run.
+//! Owns finding and opening it (`CUSHIM_LLVM`), and making an object file of a text. That is done in a process of its own
+//! ([`super::serve`]). Must not know what the text says, or how kernels run.
 
-use super::turn::Turn;
-use std::ffi::{CStr, CString, OsStr, OsString, c_char, c_int, c_uint, c_void};
+use super::asked::{VARIABLE, path as asked_path};
+use super::wire::{self, Made};
+use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 use std::path::{Path, PathBuf};
 use std::ptr::null_mut;
-use std::sync::OnceLock;
 
-/// The variable that says which library is used: `off` or nothing for none, `auto` to search, or its path.
-pub(crate) const VARIABLE: &str = "CUSHIM_LLVM";
 /// The versions whose interface is the one here.
 const VERSIONS: std::ops::RangeInclusive<u32> = 17..=22;
 
@@ -79,92 +77,19 @@ functions! {
 }
 
 /// An opened library.
-pub(crate) struct Library {
+pub(super) struct Library {
     functions: Functions,
-    /// Major, minor, patch.
-    version: [u32; 3],
+    about: wire::Library,
 }
 
-/// What LLVM made of a text.
-pub(crate) struct Made {
-    /// An object file.
-    pub(crate) object: Vec<u8>,
-    /// Bytes of the stack that its function takes.
-    pub(crate) stack: u32,
-}
-
-/// Whether the environment asks for a library; opens none.
-pub(crate) fn is_asked_for() -> bool {
-    asked().is_some()
-}
-
-fn asked() -> Option<&'static OsStr> {
-    static ASKED: OnceLock<Option<OsString>> = OnceLock::new();
-    let asked = ASKED.get_or_init(|| std::env::var_os(VARIABLE));
-    asked.as_deref().filter(|v| !v.is_empty() && *v != "off")
-}
-
-/// The library that the environment asks for, opened once in a process.
+/// The library that the environment asks for, opened.
 ///
 /// # Errors
 /// Why what was asked for is not there.
-fn in_use(turn: &Turn) -> Result<&'static Library, &'static str> {
-    static FOUND: OnceLock<Result<Library, String>> = OnceLock::new();
-    let found = FOUND.get_or_init(|| {
-        let found = match asked() {
-            None => Err(format!("{VARIABLE} asks for none")),
-            Some(asked) if asked == "auto" => search(),
-            Some(path) => open(Path::new(path)),
-        };
-        turn.opened();
-        found
-    });
-    found.as_ref().map_err(String::as_str)
-}
-
-/// The version of LLVM that the environment asks for, which is opened for that; `None` where it asks for none.
-///
-/// # Errors
-/// Why what was asked for is not used.
-pub fn version() -> Option<Result<u32, String>> {
-    asked()?;
-    Some(opened().map(|[major, ..]| major))
-}
-
-/// The whole version of the library in use, which is opened for that: not for a thread that launches something.
-///
-/// # Errors
-/// As [`version`].
-pub(crate) fn opened() -> Result<[u32; 3], String> {
-    Turn::wait().and_then(|turn| Ok(in_use(&turn)?.version))
-}
-
-/// The object file of a text in LLVM's language, optimised for a processor. Opens the library: not for a thread that
-/// launches something, or has the loader's lock.
-///
-/// # Errors
-/// What LLVM says, or why it is not there.
-pub(crate) fn object(text: &str, cpu: &str) -> Result<Made, String> {
-    let turn = Turn::wait()?;
-    let library = in_use(&turn)?;
-    let cpu = CString::new(cpu).map_err(|e| e.to_string())?;
-    let (f, mut said) = (&library.functions, Said::new(&library.functions));
-    // SAFETY: LLVM's functions, called as its headers say: what one gives another takes, and each thing is ended once. The
-    // context is this thread's alone, and what it says goes to `said`, which outlives it.
-    unsafe {
-        let context = (f.context)();
-        (f.set_handler)(context, diagnosed, (&raw mut said).cast());
-        let made = library.module(context, text).and_then(|module| {
-            let made = library.made(module, &cpu);
-            (f.end_module)(module);
-            made
-        });
-        (f.end_context)(context);
-        let object = made?;
-        match said.error {
-            Some(error) => Err(error),
-            None => Ok(Made { object, stack: said.stack.saturating_add(PUSHED) }),
-        }
+pub(super) fn find() -> Result<Library, String> {
+    match asked_path() {
+        None => search(),
+        Some(path) => open(Path::new(path)),
     }
 }
 
@@ -227,6 +152,36 @@ fn passes(version: u32) -> &'static CStr {
 }
 
 impl Library {
+    pub(super) fn about(&self) -> &wire::Library {
+        &self.about
+    }
+
+    /// The object file of a text in LLVM's language, optimised for a processor.
+    ///
+    /// # Errors
+    /// What LLVM says.
+    pub(super) fn object(&self, text: &str, cpu: &str) -> Result<Made, String> {
+        let cpu = CString::new(cpu).map_err(|e| e.to_string())?;
+        let (f, mut said) = (&self.functions, Said::new(&self.functions));
+        // SAFETY: LLVM's functions, called as its headers say: what one gives another takes, and each thing is ended once.
+        // The context is this thread's alone, and what it says goes to `said`, which outlives it.
+        unsafe {
+            let context = (f.context)();
+            (f.set_handler)(context, diagnosed, (&raw mut said).cast());
+            let made = self.module(context, text).and_then(|module| {
+                let made = self.made(module, &cpu);
+                (f.end_module)(module);
+                made
+            });
+            (f.end_context)(context);
+            let object = made?;
+            match said.error {
+                Some(error) => Err(error),
+                None => Ok(Made { object, stack: said.stack.saturating_add(PUSHED) }),
+            }
+        }
+    }
+
     /// # Safety
     /// The context is LLVM's, and nobody else's.
     unsafe fn module(&self, context: Ref, text: &str) -> Result<Ref, String> {
@@ -262,7 +217,8 @@ impl Library {
             (f.set_data_layout)(module, layout);
             (f.end_data_layout)(layout);
             let options = (f.options)();
-            let error = (f.passes)(module, passes(self.version[0]).as_ptr(), machine, options);
+            let error =
+                (f.passes)(module, passes(self.about.version[0]).as_ptr(), machine, options);
             (f.end_options)(options);
             let made = if error.is_null() {
                 let mut buffer = null_mut();
@@ -301,7 +257,8 @@ impl Library {
     }
 }
 
-/// The first that is there and of a version that is known, the newest first.
+/// The first that is there and of a version that is known, the newest first: by the loader's own rules, then where
+/// distributions and ROCm have it.
 fn search() -> Result<Library, String> {
     let mut why = format!("no libLLVM of version {} to {}", VERSIONS.start(), VERSIONS.end());
     for version in VERSIONS.rev() {
@@ -310,7 +267,12 @@ fn search() -> Result<Library, String> {
             format!("libLLVM-{version}.so.1"),
             format!("libLLVM-{version}.so"),
             format!("/usr/lib/llvm-{version}/lib/libLLVM.so.1"),
+            format!("/usr/lib/llvm-{version}/lib/libLLVM.so"),
+            format!("/usr/lib/llvm{version}/lib/libLLVM.so"),
             format!("/usr/lib64/llvm{version}/lib64/libLLVM.so.{version}.1"),
+            format!("/opt/rocm/lib/llvm/lib/libLLVM.so.{version}.0git"),
+            format!("/opt/rocm/lib/llvm/lib/libLLVM-{version}.so"),
+            format!("/opt/rocm/llvm/lib/libLLVM-{version}.so"),
         ];
         for name in names {
             match open(&PathBuf::from(&name)) {
@@ -321,11 +283,17 @@ fn search() -> Result<Library, String> {
             }
         }
     }
+    // One without a version in its name, wherever it is.
+    for name in ["libLLVM.so", "/opt/rocm/lib/llvm/lib/libLLVM.so", "/opt/rocm/llvm/lib/libLLVM.so"]
+    {
+        if let Ok(library) = open(Path::new(name)) {
+            return Ok(library);
+        }
+    }
     Err(why)
 }
 
-/// Opens a library for this process alone: its names are seen by nobody else, and what the process has of LLVM keeps its
-/// own. No option of LLVM's is set: those are the process's.
+/// Opens a library. No option of LLVM's is set.
 fn open(path: &Path) -> Result<Library, String> {
     let shown = path.display();
     let name = CString::new(path.as_os_str().as_encoded_bytes())
@@ -335,22 +303,33 @@ fn open(path: &Path) -> Result<Library, String> {
     if handle.is_null() {
         return Err(format!("{shown}: not a library that can be opened"));
     }
-    // SAFETY: just opened, and never closed.
+    // SAFETY: just opened; it is closed only where none of the functions is used any more.
     let functions = unsafe { Functions::of(handle) }.map_err(|e| format!("{shown}: {e}"))?;
     let (mut major, mut minor, mut patch) = (0, 0, 0);
     // SAFETY: the three numbers are written; the initialisers take nothing and may be called in any order.
     unsafe {
         (functions.version)(&raw mut major, &raw mut minor, &raw mut patch);
-        if VERSIONS.contains(&major) {
-            (functions.target_info)();
-            (functions.target)();
-            (functions.target_code)();
-            (functions.printer)();
+        if !VERSIONS.contains(&major) {
+            libc::dlclose(handle);
+            let (least, most) = (VERSIONS.start(), VERSIONS.end());
+            return Err(format!("{shown}: LLVM {major}, expected {least} to {most}"));
         }
+        (functions.target_info)();
+        (functions.target)();
+        (functions.target_code)();
+        (functions.printer)();
     }
-    if !VERSIONS.contains(&major) {
-        let (least, most) = (VERSIONS.start(), VERSIONS.end());
-        return Err(format!("{shown}: LLVM {major}, expected {least} to {most}"));
+    let path = file(&functions).unwrap_or_else(|| shown.to_string());
+    Ok(Library { functions, about: wire::Library { version: [major, minor, patch], path } })
+}
+
+/// Where a library was found.
+fn file(functions: &Functions) -> Option<String> {
+    // SAFETY: what is asked about is a function of the library; its name is the loader's, which stays.
+    unsafe {
+        let mut about: libc::Dl_info = std::mem::zeroed();
+        let known = libc::dladdr(functions.version as *const c_void, &raw mut about);
+        (known != 0 && !about.dli_fname.is_null())
+            .then(|| CStr::from_ptr(about.dli_fname).to_string_lossy().into_owned())
     }
-    Ok(Library { functions, version: [major, minor, patch] })
 }

@@ -1,5 +1,5 @@
-//! A second emitter: a kernel's blocks as a function in LLVM's language, which libLLVM optimises, where it is installed and
-//! asked for (`CUSHIM_LLVM`).
+//! A second emitter: a kernel's blocks as a function in LLVM's language, which libLLVM optimises in a process of its own,
+//! where it is installed and `CUSHIM_LLVM` does not say otherwise.
 //!
 //! Owns what such a kernel may be. Values of all lanes are vectors of 32, registers LLVM's own; operations come from
 //! `cushim_translate::ops`, which AMD's GPUs use, too. The code runs whole blocks from their begin to their end, so warps do
@@ -8,6 +8,7 @@
 
 mod address;
 mod ahead;
+mod asked;
 mod atomic;
 mod collective;
 mod control;
@@ -18,28 +19,74 @@ mod lookup;
 mod memory;
 pub(crate) mod object;
 mod operand;
+mod process;
 mod pure;
 mod register;
+mod saved;
+mod serve;
 mod sfu;
-mod turn;
+mod spawn;
+pub(crate) mod wire;
 
 use crate::simt::calls::Lowered;
 use crate::simt::plan::{Layout, Plan};
 use crate::warp::{INTERFACE, Output};
+pub(crate) use asked::is_asked_for;
+#[doc(hidden)]
+pub use asked::without;
 use cushim_ptx::Level;
 use cushim_ptx::ir::{Function, Module};
 use cushim_ptx::types::Scalar;
 use cushim_translate::llvm::{Body, Value};
 use emitter::Emit;
 use group::Groups;
-pub use library::version;
-pub(crate) use library::{is_asked_for, opened};
+pub use serve::serve;
 use std::collections::BTreeSet;
+pub use wire::Library;
+
+/// The library of LLVM that compiles kernels beside Cranelift, which is opened, in another process, to ask for its version;
+/// `None` where the environment wants none.
+///
+/// # Errors
+/// Why there is none.
+pub fn library() -> Option<Result<Library, String>> {
+    is_asked_for().then(|| process::with_own_files(process::library))
+}
+
+/// Whether a kernel is one that LLVM is given, for blocks of 256 threads: what it makes of it is not known here.
+pub fn takes(module: &Module, kernel: u32) -> bool {
+    let look = || {
+        let lowered = crate::simt::calls::lower(module, kernel).ok()?;
+        text(module, &lowered, Layout::of([256, 1, 1]), Level::in_use().ok()?).ok()
+    };
+    crate::caught::run(look).is_ok_and(|text| text.is_some())
+}
+
+/// Runs something on a thread that may call [`opened`] and [`compile`], and waits for it.
+pub(crate) fn apart<T: Send>(body: impl FnOnce() -> Result<T, String> + Send) -> Result<T, String> {
+    process::with_own_files(body)
+}
+
+/// Makes the calling thread one that may call [`opened`] and [`compile`]: it has no files but its own from now on.
+///
+/// # Errors
+/// What the system does not let us.
+pub(crate) fn prepare() -> Result<(), String> {
+    spawn::own_files()
+}
+
+/// The version of the library in use.
+///
+/// # Errors
+/// As [`library`].
+pub(crate) fn opened() -> Result<[u32; 3], String> {
+    Ok(process::library()?.version)
+}
 
 /// The most instructions of a kernel of which a text is made.
-const MOST: usize = 2000;
+const MOST: usize = 4000;
 /// The most lines of a text: LLVM takes about a quarter of a millisecond for each, as each is of 32 lanes.
-const MOST_LINES: usize = 10_000;
+const MOST_LINES: usize = 60_000;
 
 /// Compiles a kernel for blocks of a layout.
 ///
@@ -53,7 +100,7 @@ pub(crate) fn compile(
     let level = Level::in_use().map_err(str::to_owned)?;
     let text = text(module, lowered, layout, level)?;
     let (text, sites, regions) = text;
-    let made = library::object(&text, level.name())?;
+    let made = process::object(&text, level.name())?;
     let (bytes, stack) = (object::flat(&made.object)?, made.stack);
     // Frames are as large as the first emitter's code has them: this is the least of it.
     let frame_size = (crate::warp::frame_head(&lowered.function) as u32).next_multiple_of(64);
@@ -125,6 +172,7 @@ fn emitter<'a>(module: &'a Module, f: &'a Function, plan: &'a Plan) -> Emit<'a> 
         guard: None,
         headers,
         turns: ahead::turns(f, plan),
+        written: saved::written(f, plan),
         entries: BTreeSet::new(),
         groups: Groups::default(),
         module,

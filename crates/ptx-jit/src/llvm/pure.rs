@@ -9,7 +9,7 @@ use crate::warp::{Which, task};
 use cushim_ptx::Level;
 use cushim_ptx::exec::window;
 use cushim_ptx::ir::{Dst, Inst, Src};
-use cushim_ptx::sem::{AddressOp, Clamp, Float, FloatOp, Operation, Precision};
+use cushim_ptx::sem::{AddressOp, Clamp, Convert, Float, FloatOp, Operation, Precision};
 use cushim_ptx::soft::Round;
 use cushim_ptx::types::{Kind, Scalar};
 use cushim_translate::llvm::{Type, Value};
@@ -74,7 +74,11 @@ impl Emit<'_> {
         // NaNs of doubles keep what their operands say, in an order that LLVM does not promise; and what converts them.
         let double = |n: usize| inst.sem.operand(n) == Scalar::F64;
         let doubles = inst.sem.ty() == Scalar::F64 || (0..inst.src.len()).any(double);
-        if doubles && matches!(inst.sem, Operation::Float(_) | Operation::Convert(_)) {
+        let integers = matches!(
+            inst.sem,
+            Operation::Convert(Convert::FromInteger { .. } | Convert::ToInteger { .. })
+        );
+        if doubles && !integers && matches!(inst.sem, Operation::Float(_) | Operation::Convert(_)) {
             return None;
         }
         // Where the processor has no halves, LLVM rounds to a single first, and a sum of a product is then rounded twice.
@@ -308,8 +312,13 @@ impl Emit<'_> {
     }
 }
 
-/// Whether it is arithmetic of doubles, rounded to nearest.
+/// Whether it is arithmetic of doubles, rounded to nearest, or makes a double of a single.
 fn is_of_doubles(inst: &Inst) -> bool {
+    if let Operation::Convert(Convert::Float { from: Scalar::F32, to: Scalar::F64, mode }) =
+        inst.sem
+    {
+        return !mode.whole && !mode.flush && !mode.finite && mode.clamp == Clamp::None;
+    }
     let Operation::Float(what) = inst.sem else { return false };
     let op = match what.op {
         FloatOp::Add | FloatOp::Sub | FloatOp::Mul | FloatOp::Fma => true,

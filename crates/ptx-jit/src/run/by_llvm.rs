@@ -28,8 +28,8 @@ pub(super) fn estimate(f: &Function) -> Duration {
     EACH.saturating_mul(f.code.len() as u32)
 }
 
-/// What LLVM takes for an instruction of PTX.
-const EACH: Duration = Duration::from_millis(10);
+/// What LLVM takes for an instruction of PTX at most, of kernels of many short regions; of others a fifth.
+const EACH: Duration = Duration::from_millis(5);
 
 /// Code for one layout of blocks, and the places that call helpers.
 pub(crate) struct Native {

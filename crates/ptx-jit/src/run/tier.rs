@@ -80,6 +80,15 @@ pub(crate) struct Variant {
     due: [AtomicBool; 2],
 }
 
+/// Whose the thread is that has LLVM make code.
+#[derive(Clone, Copy)]
+enum Whose {
+    /// Anybody's.
+    Any,
+    /// One of [`aside`], which ends when this is done.
+    Ours,
+}
+
 /// The better code, and LLVM's, in lists of both.
 const BEST: usize = 0;
 const NATIVE: usize = 1;
@@ -143,7 +152,7 @@ impl Source {
         };
         if by_llvm::waits() {
             variant.trial.choose(true);
-            variant.make_native(self);
+            variant.make_native(self, Whose::Any);
         }
         Ok(variant)
     }
@@ -202,11 +211,16 @@ impl Variant {
         self.native.get()?.as_ref().err().map(String::as_str)
     }
 
-    /// Makes LLVM's code, on this thread, where a library is asked for.
-    fn make_native(&self, source: &Source) {
-        if crate::llvm::is_asked_for() {
-            self.native.get_or_init(|| Native::new(source, self.layout, self.first.stack));
+    /// Makes LLVM's code, and waits for it, where a library is asked for.
+    fn make_native(&self, source: &Source, whose: Whose) {
+        if !crate::llvm::is_asked_for() {
+            return;
         }
+        let make = || Native::new(source, self.layout, self.first.stack);
+        self.native.get_or_init(|| match whose {
+            Whose::Any => crate::llvm::apart(make),
+            Whose::Ours => crate::llvm::prepare().and_then(|()| make()),
+        });
     }
 
     /// Makes the better code, on this thread, and LLVM's.
@@ -216,7 +230,7 @@ impl Variant {
     pub(crate) fn improve(&self, source: &Source) -> Result<(), NotCompiled> {
         self.asked.iter().for_each(|asked| asked.store(true, Ordering::Relaxed));
         let improved = self.improve_first(source);
-        self.make_native(source);
+        self.make_native(source, Whose::Any);
         improved
     }
 
@@ -260,7 +274,7 @@ impl Variant {
                 drop(this.improve_first(&source));
             }
             if due(NATIVE) {
-                this.make_native(&source);
+                this.make_native(&source, Whose::Ours);
             }
         });
     }

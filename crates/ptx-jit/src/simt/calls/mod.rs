@@ -18,6 +18,7 @@ mod gate;
 mod graph;
 mod instance;
 mod make;
+mod masks;
 mod pointer;
 mod saved;
 
@@ -69,7 +70,11 @@ pub(crate) fn lower(module: &Module, kernel: u32) -> Result<Lowered, NotCompiled
     let calls = Calls::of(module, kernel);
     let mut apart = BTreeSet::new();
     loop {
-        let made = Lowering::new(&calls, kernel, &apart).whole()?;
+        let mut made = Lowering::new(&calls, kernel, &apart).whole()?;
+        // Frames that move come back to a function by other ways than its blocks say.
+        if !made.0.moving && made.0.activations.is_empty() {
+            masks::constant(&mut made.0.function);
+        }
         let f = &made.0.function;
         let guarded = |i: &Inst| crate::simt::plan::region::is_collective(i) && i.guard.is_some();
         if !f.code.iter().any(guarded) {

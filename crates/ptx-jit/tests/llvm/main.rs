@@ -1,10 +1,12 @@
 //! Kernels by LLVM, if it is installed: the same bits as the interpreter, and which kernels LLVM compiles.
 #![allow(clippy::unwrap_used)]
 
+mod again;
+mod process;
+
+use again::{again, with_llvm};
 use cushim_ptx::exec::{Cause, Host, KernelLaunch};
 use cushim_testkit::device::Device;
-use std::path::PathBuf;
-use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const TEXT: &str = ".version 8.0\n.target sm_80\n.address_size 64\n
@@ -74,11 +76,12 @@ LOOP:
   shl.b32 s, v, 3; and.b32 s, s, 56; add.u32 s, s, m; cvt.u64.u32 l, o; atom.shared.add.u64 l, [s+512], l; cvt.u32.u64 v, l; xor.b32 o, o, v;
   st.global.u32 [q], o; atom.global.add.u32 v, [q], 3; red.global.max.u32 [q], o; ret; }
 .entry doubles(.param .u64 from, .param .u64 to) {
-  .reg .u64 p; .reg .u64 q; .reg .u32 i; .reg .f64 a; .reg .f64 b; .reg .f64 c; .reg .f64 d; .reg .pred e;
+  .reg .u64 p; .reg .u64 q; .reg .u32 i; .reg .f64 a; .reg .f64 b; .reg .f64 c; .reg .f64 d; .reg .pred e; .reg .f32 f; .reg .u32 w;
   ld.param.u64 p, [from]; ld.param.u64 q, [to]; mov.u32 i, %tid.x; mul.wide.u32 %rd, i, 8; add.u64 p, p, %rd; add.u64 q, q, %rd;
   ld.global.f64 a, [p]; ld.global.f64 b, [p+8]; ld.global.f64 c, [p+512];
   add.rn.f64 d, a, b; mul.rn.f64 c, c, d; setp.lt.f64 e, c, d; @e sub.rn.f64 d, d, a; fma.rn.f64 d, d, b, c; div.rn.f64 a, a, d; sqrt.rn.f64 b, b;
-  add.rn.f64 a, a, b; rcp.rn.f64 c, c; add.rn.f64 d, d, c; st.global.f64 [q], a; st.global.f64 [q+2048], d; ret; }
+  add.rn.f64 a, a, b; rcp.rn.f64 c, c; add.rn.f64 d, d, c; ld.global.f32 f, [p]; cvt.f64.f32 c, f; add.rn.f64 d, d, c; ld.global.u32 w, [p]; cvt.rn.f64.s32 c, w; fma.rn.f64 d, d, c, b;
+  cvt.rzi.s32.f64 w, b; cvt.rn.f64.u32 c, w; sub.rn.f64 d, d, c; st.global.f64 [q], a; st.global.f64 [q+2048], d; ret; }
 .entry units(.param .u64 from, .param .u64 to) {
   .reg .u64 p; .reg .u64 q; .reg .u32 i; .reg .f32 x; .reg .f32 y; .reg .f32 v; .reg .b32 s; .reg .b32 b;
   ld.param.u64 p, [from]; ld.param.u64 q, [to]; mov.u32 i, %tid.x; mul.wide.u32 %rd, i, 4; add.u64 p, p, %rd; add.u64 q, q, %rd;
@@ -120,52 +123,6 @@ impl Host for Ends {
     fn interrupted(&self) -> bool {
         self.0.fetch_add(1, Ordering::Relaxed) > 1
     }
-}
-
-/// An installed library: the one that the environment names, or the toolkit's.
-fn library() -> Option<PathBuf> {
-    if let Some(asked) = std::env::var_os("CUSHIM_LLVM").filter(|v| v != "off") {
-        return Some(asked.into());
-    }
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target/toolkits");
-    let mut all: Vec<PathBuf> =
-        std::fs::read_dir(root).into_iter().flatten().flatten().map(|e| e.path()).collect();
-    all.sort();
-    let inside = |folder: &PathBuf| {
-        let folder = folder.join("root/usr/lib/x86_64-linux-gnu");
-        let names = (17..=22).map(|v| folder.join(format!("libLLVM.so.{v}.1")));
-        names.into_iter().find(|path| path.exists())
-    };
-    all.iter().find_map(inside)
-}
-
-/// Runs a test again in a process that uses the library and waits for it at the first launch; false without a library.
-fn with_llvm(test: &str) -> bool {
-    again(test, "1")
-}
-
-fn again(test: &str, waits: &str) -> bool {
-    if std::env::var_os("CUSHIM_LLVM_WAIT").is_some() {
-        return true;
-    }
-    let Some(library) = library() else {
-        println!("left out: no libLLVM here");
-        if let Some(skips) = std::env::var_os("TEST_SKIPS") {
-            let file = std::fs::OpenOptions::new().append(true).create(true).open(skips);
-            let line = b"kernels by LLVM: no libLLVM here\n";
-            let _ = file.and_then(|mut f| std::io::Write::write_all(&mut f, line));
-        }
-        return false;
-    };
-    let done = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", test])
-        .env("CUSHIM_LLVM", library)
-        .env("CUSHIM_LLVM_WAIT", waits)
-        .output()
-        .unwrap();
-    let text = String::from_utf8_lossy(&done.stdout);
-    assert!(done.status.success() && text.contains("1 passed"), "{text}");
-    false
 }
 
 fn device() -> (Device, [u64; 2]) {

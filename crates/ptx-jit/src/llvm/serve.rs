@@ -1,0 +1,72 @@
+//! The process that has LLVM's library: what `cushim __llvm` does.
+//!
+//! Owns saying which library it is, making one object file, and ending as soon as nobody waits for it any more. Must not know
+//! who asks.
+
+use super::library;
+use super::wire::{ARGUMENT, BUILD, hello, made, receive, send};
+use std::ffi::OsString;
+use std::fs::File;
+use std::os::fd::FromRawFd;
+
+/// Whether the arguments of a program ask for this.
+fn is_asked(mut arguments: impl Iterator<Item = OsString>) -> bool {
+    let first = arguments.nth(1);
+    first.is_some_and(|first| first.as_encoded_bytes() == ARGUMENT.to_bytes())
+        && arguments.next().is_none()
+}
+
+/// Does what another process of cushim's asks for on standard input, which is a socket; false, where the arguments do not say
+/// so.
+#[must_use]
+pub fn serve(arguments: impl Iterator<Item = OsString>) -> bool {
+    if !is_asked(arguments) {
+        return false;
+    }
+    // SAFETY: this thread's mask; whoever started the process had all signals blocked.
+    unsafe {
+        let mut none = std::mem::zeroed();
+        libc::sigemptyset(&raw mut none);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut());
+    }
+    // SAFETY: standard input, which nobody else in this process reads.
+    let mut socket = unsafe { File::from_raw_fd(0) };
+    let found = library::find();
+    let about = found.as_ref().map(|l| l.about()).map_err(String::clone);
+    if send(&mut socket, &hello(BUILD, about)).is_err() {
+        return true;
+    }
+    let (Ok(cpu), Ok(text)) = (receive(&mut socket), receive(&mut socket)) else { return true };
+    limit();
+    let (cpu, text) = (String::from_utf8_lossy(&cpu), String::from_utf8_lossy(&text));
+    end_with(&socket);
+    let object = found.and_then(|library| library.object(&text, &cpu));
+    let _ = send(&mut socket, &made(object));
+    true
+}
+
+/// The most bytes of memory, and seconds of a processor, that one text may take: more than any has taken.
+const MEMORY: u64 = 4 << 30;
+const SECONDS: u64 = 300;
+
+/// What LLVM may take of the machine, beside the program; where it wants more, the process ends, and the kernel stays with
+/// Cranelift.
+fn limit() {
+    let both = |most| libc::rlimit { rlim_cur: most, rlim_max: most };
+    // SAFETY: two structures are read.
+    unsafe {
+        libc::setrlimit(libc::RLIMIT_AS, &both(MEMORY));
+        libc::setrlimit(libc::RLIMIT_CPU, &both(SECONDS));
+        libc::setrlimit(libc::RLIMIT_CORE, &both(0));
+    }
+}
+
+/// A thread that ends the process when the other end of the socket is closed: nobody says anything more.
+fn end_with(socket: &File) {
+    let Ok(mut socket) = socket.try_clone() else { return };
+    std::thread::spawn(move || {
+        let _ = std::io::Read::read(&mut socket, &mut [0]);
+        // SAFETY: nothing of this process is wanted any more.
+        unsafe { libc::_exit(0) };
+    });
+}

@@ -1,0 +1,63 @@
+//! Tests in a process of their own, which is told to use LLVM's library.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+/// A library of the toolkits, where the environment names none: beside those that the system has.
+pub fn library() -> Option<PathBuf> {
+    if std::env::var_os("CUSHIM_LLVM").is_some() {
+        return None;
+    }
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target/toolkits");
+    let mut all: Vec<PathBuf> =
+        std::fs::read_dir(root).into_iter().flatten().flatten().map(|e| e.path()).collect();
+    all.sort();
+    let inside = |folder: &PathBuf| {
+        let folder = folder.join("root/usr/lib/x86_64-linux-gnu");
+        let names = (17..=22).map(|v| folder.join(format!("libLLVM.so.{v}.1")));
+        names.into_iter().find(|path| path.exists())
+    };
+    all.iter().find_map(inside)
+}
+
+/// A test again, in a process that uses the library, and waits for it at the first launch; nothing where there is none.
+pub fn with_llvm(test: &str) -> bool {
+    again(test, "1")
+}
+
+/// What such a process says where there is no library.
+pub const NONE: &str = "left out: no libLLVM";
+
+/// As [`with_llvm`], with or without waiting.
+pub fn again(test: &str, waits: &str) -> bool {
+    if std::env::var_os("CUSHIM_LLVM_WAIT").is_some() {
+        return match cushim_ptx_jit::llvm() {
+            Some(Ok(_)) => true,
+            None => panic!("it is switched off"),
+            Some(Err(why)) if why.starts_with("no libLLVM") => {
+                println!("{NONE}");
+                false
+            }
+            Some(Err(why)) => panic!("{why}"),
+        };
+    }
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", test, "--nocapture"]).env("CUSHIM_LLVM_WAIT", waits);
+    if let Some(library) = library() {
+        command.env("CUSHIM_LLVM", library);
+    } else if std::env::var_os("CUSHIM_LLVM").is_some_and(|v| v == "off") {
+        command.env_remove("CUSHIM_LLVM");
+    }
+    let done = command.output().unwrap();
+    let text = String::from_utf8_lossy(&done.stdout);
+    assert!(done.status.success() && text.contains("1 passed"), "{done:?}");
+    if text.contains(NONE) {
+        println!("{NONE}");
+        if let Some(skips) = std::env::var_os("TEST_SKIPS") {
+            let file = std::fs::OpenOptions::new().append(true).create(true).open(skips);
+            let line = b"kernels by LLVM: no libLLVM here\n";
+            let _ = file.and_then(|mut f| std::io::Write::write_all(&mut f, line));
+        }
+    }
+    false
+}
