@@ -1,24 +1,10 @@
-<<<<<<< HEAD
 // Sparse products of four warps (wgmma.mma_async.sp) of random numbers, all types, with the first factor in registers and in memory, both
-// selectors. What is printed was recorded on a GPU.
+// selectors. The expected output was recorded on a GPU.
 #include "tensor_warpgroup.h"
 
 // CUSHIM_TEST_VERBOSE names a folder that gets every result.
 const int CASES = 16;
-// Of a case: registers of the first factor, the second factor, what is added, what is said of elements.
-=======
-// Sparse warpgroup products (wgmma.mma_async.sp) of random numbers, all types (except singles from two different 8-bit types), with the first factor in registers and in memory, and
-// both selectors. The expected output was recorded on a GPU.
-#include "tensor_warpgroup.h"
-
-// -DMIXED: the combinations left out above, and more; CUSHIM_TEST_VERBOSE names a folder that gets every result.
-#ifdef MIXED
-const int CASES = 64;
-#else
-const int CASES = 16;
-#endif
 // Per case: registers of the first factor, the second factor, the accumulator, the metadata.
->>>>>>> b76472e7bf5c5a34cd97eff01c4034423391b6aa
 const int A = 4 * 128, B = 16 * 16, C = 8 * 128, META = 128, ALL = A + B + C + META;
 
 template <class F, int SELECTOR, int IN_MEMORY> __global__ void __launch_bounds__(128) product(const uint32_t *in, uint32_t *out, int adds)
