@@ -30,6 +30,23 @@ fn handles_interleave_and_addresses_are_reused() {
     assert_eq!(find(0x8000).unwrap().name, "_Z5otherv");
 }
 
+/// A handle that comes back may stand for another kernel, of the same module or of the same name.
+#[test]
+fn an_alias_of_another_kernel_takes_its_place() {
+    let handles = [0x7100_1000, 0x7100_2000];
+    let [first, second] =
+        handles.map(|at| add_module(at, Code::nothing(), "t", Origin::Other).unwrap());
+    add_function(0xb000, b"_Z1av", Some(first));
+    add_function(0xb010, b"_Z1bv", Some(first));
+    add_function(0xb020, b"_Z1av", Some(second));
+    let number = || find(0xb030).unwrap().number;
+    for of in [0xb000, 0xb010, 0xb020] {
+        let kernel = find(of).unwrap();
+        alias_function(0xb030, kernel);
+        assert_eq!(number(), kernel.number, "{of:#x}");
+    }
+}
+
 #[test]
 fn unknown_addresses_are_bounded() {
     let one = find_or_unknown(0x9001);
