@@ -1,4 +1,4 @@
-//! How many lane-instructions a second one core executes, for loops of one kind of instruction each.
+//! Measures how many lane-instructions per second one core executes, in loops of one kind of instruction each.
 //!
 //!     cargo run --release -p cushim-amdgpu --example speed
 
@@ -11,7 +11,7 @@ use cushim_amdgpu::wave::{State, Wave};
 
 struct Buffer([Range; 2]);
 
-// SAFETY: the ranges are of buffers that live as long as the machine.
+// SAFETY: the ranges belong to buffers that live as long as the machine.
 unsafe impl Memory for Buffer {
     fn find(&self, address: u64) -> Option<Range> {
         self.0.iter().copied().find(|range| range.start <= address && address < range.end)
@@ -20,7 +20,7 @@ unsafe impl Memory for Buffer {
     fn interrupt(&self, _: u32) {}
 }
 
-/// Name and words of the instructions that are repeated.
+/// Name and words of the repeated instructions.
 const LOOPS: &[(&str, &[u32])] = &[
     ("v_add_u32", &[0x6802_0501]),
     ("v_fma_f32", &[0xd1cb_0001, 0x0406_0503]),

@@ -1,4 +1,4 @@
-//! How long kernels that call take, interpreted and compiled, on one thread:
+//! Measures kernels with calls, interpreted and compiled, on one thread:
 //! `cargo run --release -p cushim-ptx-jit --example calls`.
 
 #[path = "../tests/common/mod.rs"]

@@ -1,11 +1,11 @@
-//! How long making code takes for kernels of every shape, phase by phase, and how that grows with their size:
+//! Measures the time to compile kernels of every shape, phase by phase, and how it grows with their size:
 //!
 //!     cargo run --release --workspace --example shapes -- [--size N] [SHAPE]…
 //!     cargo run --release --workspace --example shapes -- FILE.ptx… [KERNEL]
 //!
-//! Each shape is made with about N (1000), 2N, 4N and 8N instructions; `grows` is how many times longer the last
-//! doubling made each phase. `scripts/bench-plan` makes tables of it. Of files, which are linked, the phases of each kernel. Milliseconds of the processor, the
-//! least of three.
+//! Each shape has about N (1000), 2N, 4N and 8N instructions; `grows` is the factor by which the last
+//! doubling increased each phase. `scripts/bench-plan` makes tables of it. For files, which are linked, it prints the phases of each
+//! kernel. Processor milliseconds, the minimum of three runs.
 #![allow(clippy::unwrap_used)]
 
 #[path = "../tests/shapes/mod.rs"]
@@ -21,20 +21,20 @@ const NAMES: [&str; PHASES] =
     ["parse", "check", "contract", "calls", "plan", "emit", "order", "quick", "best", "all quick"];
 const PHASES: usize = 10;
 
-/// What takes longer is not waited for, nor made larger.
+/// A shape that takes longer is stopped, and not tried at larger sizes.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 struct Row {
     instructions: usize,
     ms: [f64; PHASES],
-    /// Both codes, or why there are none.
+    /// Both codes, or the reason why there are none.
     made: Result<[Made; 2], NotCompiled>,
 }
 
-/// What the processor gave this thread.
+/// Processor time of this thread.
 fn clock() -> Duration {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: a place to write to.
+    // SAFETY: a valid place for the result.
     unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut now) };
     Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
 }
@@ -56,7 +56,7 @@ fn kernel(module: &Module, kernel: u32, before: [Duration; 3]) -> Row {
     Row { instructions, ms, made }
 }
 
-/// A module as it is loaded, and how long parsing, checking (with linking) and contracting took.
+/// A loaded module, and the times of parsing, checking (with linking) and contracting.
 fn loaded(texts: &[String]) -> (Module, [Duration; 3]) {
     let mut times = [Duration::ZERO; 3];
     let mut timed = |n: usize, start: Duration| times[n] += clock() - start;
@@ -126,7 +126,7 @@ fn files(args: &[String]) {
     }
 }
 
-/// One shape at one size, in a process of its own that can be ended: its row as numbers.
+/// One shape at one size, in its own process, which can be stopped: its row as numbers.
 fn apart(name: &str, size: usize) -> Option<Vec<f64>> {
     let program = std::env::current_exe().unwrap();
     let mut child = Command::new(program)
@@ -148,7 +148,7 @@ fn apart(name: &str, size: usize) -> Option<Vec<f64>> {
     Some(text.split_whitespace().map(|n| n.parse().unwrap()).collect())
 }
 
-/// Once, and if that was quick, so many times.
+/// Runs once, and if that was quick, this many times.
 fn one(name: &str, size: usize, rounds: usize) {
     let (_, make) = shapes::ALL.iter().find(|s| s.0 == name).unwrap();
     let work = {

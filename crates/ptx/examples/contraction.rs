@@ -1,7 +1,7 @@
-//! Writes the random kernels of contraction into folders, one for each sample, for a GPU to run:
+//! Writes the random kernels for contraction into folders, one for each sample, for a GPU to run:
 //! `cargo run -p cushim-ptx --example contraction -- FOLDER`.
 //!
-//! `scripts/record-contraction` does that and says what the files are.
+//! `scripts/record-contraction` runs it and describes the files.
 
 #[path = "../tests/contraction/mod.rs"]
 mod contraction;

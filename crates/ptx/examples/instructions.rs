@@ -2,7 +2,7 @@
 //! for a GPU to run: `cargo run -p cushim-ptx --example instructions -- WHAT FOLDER`,
 //! where WHAT is `instructions`, `sequences`, `matrices`, or `registers` (of sequences, each by itself).
 //!
-//! `scripts/record-instructions` does that and says what the files are.
+//! `scripts/record-instructions` runs it and describes the files.
 
 #[path = "../tests/cases/mod.rs"]
 mod cases;
@@ -14,7 +14,7 @@ use cushim_ptx::types::Scalar;
 use std::fmt::Write;
 use std::path::Path;
 
-/// Kernels in one file: a module is what fails, and what is compiled, as a whole.
+/// Kernels in one file: a module is compiled as a whole, and fails as a whole.
 const KERNELS: usize = 40;
 
 fn main() -> std::io::Result<()> {
@@ -58,7 +58,7 @@ fn main() -> std::io::Result<()> {
     Ok(())
 }
 
-/// Bytes of a result, or a bit.
+/// Bytes of a result, or one bit.
 fn width(ty: Scalar) -> char {
     match ty.bits() {
         1 => 'p',

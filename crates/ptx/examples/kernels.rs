@@ -1,9 +1,9 @@
-//! Times kernels on the interpreter alone, by the processor's time:
+//! Times kernels in the interpreter alone, by processor time:
 //!
 //!     kernels KERNELS.ptx [NAME]
 //!
 //! The kernels are those of `scripts/bench-cpu.d/kernels.cu`, at the small sizes of `scripts/bench-cpu`. Prints for each the
-//! least time of five launches and a checksum of what it wrote, by which two versions of the interpreter can be compared.
+//! minimum time of five launches and a checksum of its results, by which two versions of the interpreter can be compared.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 #[path = "../tests/common/device.rs"]
@@ -25,7 +25,7 @@ use Arg::{F, I, P};
 
 struct Kernels {
     device: Device,
-    /// Where their data begins.
+    /// The address of their data.
     data: u64,
 }
 
@@ -75,10 +75,10 @@ impl Kernels {
     }
 }
 
-/// Nanoseconds that the processor gave this thread.
+/// Processor time of this thread, in nanoseconds.
 fn processor_time() -> f64 {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: a place to write to.
+    // SAFETY: a valid place for the result.
     unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut now) };
     now.tv_sec as f64 * 1e9 + now.tv_nsec as f64
 }

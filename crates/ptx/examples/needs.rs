@@ -1,5 +1,5 @@
-//! Writes every form of the table as one module to the standard output, one statement a line, for assemblers to say which
-//! versions and targets know it: `scripts/record-needs` puts them in the place of `VERSION` and `TARGET`.
+//! Writes every form of the table as one module to the standard output, one statement a line, to ask assemblers which
+//! versions and targets accept it: `scripts/record-needs` replaces `VERSION` and `TARGET` by these.
 
 #[path = "../tests/cases/mod.rs"]
 mod cases;

@@ -1,6 +1,6 @@
-//! What fuzzing does with `cushim-amdgpu`.
+//! The bodies of the fuzz targets for `cushim-amdgpu`.
 //!
-//! A function may panic only where a promise was broken.
+//! A function panics only if the code under test breaks a promise.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -10,13 +10,13 @@ use cushim_amdgpu::launch::{Dispatch, Worker, launch};
 use cushim_amdgpu::memory::{Memory, Range};
 use cushim_amdgpu::target::{Isa, Target};
 
-/// Memory of a few pages, in which everything is; waves give up after some turns.
+/// A memory of a few pages that holds everything; waves stop after a number of turns.
 struct Small {
     ranges: Vec<Range>,
     turns: AtomicU32,
 }
 
-// SAFETY: the ranges are of buffers that live as long as the machine.
+// SAFETY: the ranges belong to buffers that live as long as the machine.
 unsafe impl Memory for Small {
     fn find(&self, address: u64) -> Option<Range> {
         self.ranges.iter().copied().find(|range| range.start <= address && address < range.end)
@@ -38,7 +38,7 @@ fn words(data: &[u8]) -> Vec<u32> {
     data.chunks_exact(4).map(|w| u32::from_le_bytes([w[0], w[1], w[2], w[3]])).collect()
 }
 
-/// Any bytes as instructions: each is one, or is none; what is one has a text and a length that is there.
+/// Any bytes as instructions: each decodes or is refused; a decoded one has a text and a length within the bytes.
 pub fn decoded(data: &[u8]) {
     let words = words(data);
     let rdna = Target { wave32: false, ..Target::GFX1030 };
@@ -64,13 +64,13 @@ fn decoded_for(target: Target, words: &[u32]) {
     }
 }
 
-/// Any bytes as a descriptor and the code behind it, run as a workgroup in memory of its own: it ends, or is stopped.
+/// Any bytes as a kernel descriptor and code, run as a workgroup in its own memory: it ends, or is stopped.
 pub fn executed(data: &[u8]) {
     let mut bytes = [0; SIZE];
     let (head, code) = data.split_at(data.len().min(SIZE));
     bytes[..head.len()].copy_from_slice(head);
     let _ = Kernel::read(&bytes);
-    // Code is reached: all else is as drawn, for RDNA also how wide waves are.
+    // Make sure that code is reached: all else is random, for RDNA also the wave size.
     bytes[16..24].copy_from_slice(&(SIZE as u64).to_le_bytes());
     run(Isa::Rdna2, &bytes, code);
     bytes[57] &= !4;

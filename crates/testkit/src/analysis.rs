@@ -1,7 +1,7 @@
-//! What fuzzing does with `cushim report` and `cushim export` over trace files.
+//! The bodies of the fuzz targets for `cushim report` and `cushim export`, on trace files.
 //!
-//! A function may panic only where a promise was broken: whatever a trace holds, a report adds up and every
-//! export can be read by what it is for.
+//! A function panics only if the code under test breaks a promise: whatever a trace holds, a report's sums are
+//! consistent, and the readers of an export's format can read it.
 #![allow(clippy::panic, clippy::indexing_slicing, clippy::unwrap_used)]
 
 use std::fs;
@@ -17,8 +17,8 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// The input as a trace file, in a folder of its own that goes with the first of the two: in memory
-/// where there is such a file system.
+/// The input as a trace file, in its own folder, which is removed when the first value is dropped: in memory
+/// if there is such a file system.
 fn put(data: &[u8]) -> Option<(TempDir, PathBuf)> {
     let memory = Path::new("/dev/shm");
     let folder = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
@@ -28,7 +28,7 @@ fn put(data: &[u8]) -> Option<(TempDir, PathBuf)> {
     Some((folder, path))
 }
 
-/// `cushim report` in every format.
+/// Runs `cushim report` in every format.
 pub fn report(data: &[u8]) {
     let Some((_folder, path)) = put(data) else { return };
     let options = Options { width: Some(80), ..Options::default() };
@@ -47,7 +47,7 @@ pub fn report(data: &[u8]) {
             write(&mut out, &report, output, &Options { by, ..options.clone() }).unwrap();
             String::from_utf8(out).unwrap()
         };
-        // Nothing from outside may steer a terminal.
+        // No foreign text may control a terminal.
         let plain = |text: &str| !text.chars().any(|c| c.is_control() && !"\n\r".contains(c));
         assert!(plain(&text(Output::Text, None)), "control characters in the text");
         for by in ALL {
@@ -66,7 +66,7 @@ pub fn report(data: &[u8]) {
     }
 }
 
-/// `cushim export` to every format.
+/// Runs `cushim export` to every format.
 pub fn export(data: &[u8]) {
     let Some((folder, path)) = put(data) else { return };
     for to in [To::Jsonl, To::Chrome, To::Perfetto, To::Parquet] {
@@ -91,7 +91,7 @@ pub fn export(data: &[u8]) {
     }
 }
 
-/// A row of packets, each with its length before it.
+/// A list of packets, each with its length before it.
 fn packets(mut bytes: &[u8]) {
     while let Some((tag, rest)) = bytes.split_first() {
         assert_eq!(*tag, 0x0a, "no packet begins here");
@@ -108,7 +108,7 @@ fn packets(mut bytes: &[u8]) {
     }
 }
 
-/// Every row of every file below the folder.
+/// Reads every row of every file below the folder.
 fn table(folder: &Path) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();

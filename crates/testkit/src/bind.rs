@@ -1,11 +1,11 @@
-//! What fuzzing does with `cushim-bind`.
+//! The bodies of the fuzz targets for `cushim-bind`.
 //!
-//! A function may panic only where a promise was broken.
+//! A function panics only if the code under test breaks a promise.
 
 use cushim_bind::{Bound, Space, TABLE, rewrite, variables};
 use cushim_image::ptx::Lexer;
 
-/// A body, and a whole text: what is rewritten holds no bound name, and declares the table once.
+/// A kernel body, and a whole text: the rewritten text contains no bound name, and declares the table once.
 pub fn rewritten(data: &[u8]) {
     let body = String::from_utf8_lossy(data).replace('\0', " ");
     let head = ".version 8.3\n.target sm_90\n.address_size 64\n.visible .global .align 4 .u32 x[4];\n\
@@ -21,7 +21,7 @@ pub fn rewritten(data: &[u8]) {
             let Ok(new) = rewrite(text.as_bytes(), some) else { continue };
             let words: Vec<_> = Lexer::new(&new.text).map(|token| token.text).collect();
             for (i, word) in words.iter().enumerate() {
-                // What is called as the variable and has a qualifier is an instruction.
+                // A variable's name with a qualifier is an instruction.
                 let is_opcode = words.get(i + 1).is_some_and(|next| next.starts_with(b"."));
                 let is_bound = some.iter().any(|bound| bound.name.as_bytes() == *word);
                 assert!(!is_bound || is_opcode, "{}", String::from_utf8_lossy(&new.text));

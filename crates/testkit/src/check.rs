@@ -1,10 +1,10 @@
-//! What fuzzing does with what `cushim check` reads: what processes told, and suppressions.
+//! The bodies of the fuzz targets for the input of `cushim check`: reports of processes, and suppressions.
 
 use std::path::Path;
 
 use cushim_cli::check::{self, Suppressions, gather, saved};
 
-/// Any lines: reading ends, nothing is told twice, and what is saved as suppressions means all of which a kernel or a
+/// Any lines: reading ends, no finding is reported twice, and the saved suppressions match all findings whose kernel or
 /// frame is known.
 pub fn gathered(data: &[u8]) {
     let mut report = gather(data);
@@ -29,7 +29,7 @@ pub fn gathered(data: &[u8]) {
     }
 }
 
-/// Any text: entries or an error with its place; what is read may be asked.
+/// Any text: entries, or an error with its place; the entries can be applied.
 pub fn suppressions(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     match Suppressions::parse(text, Path::new("s")) {

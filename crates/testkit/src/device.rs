@@ -47,7 +47,7 @@ impl Device {
         // SAFETY: the size is not zero.
         let base = unsafe { alloc_zeroed(layout()) };
         assert!(!base.is_null());
-        // SAFETY: the memory is ours until `drop`, and used through raw pointers only.
+        // SAFETY: the memory is ours until `drop`, and all accesses use raw pointers.
         let arena = unsafe { Arena::new(base as u64, SIZE as u64) }.unwrap();
         let mut d = Device {
             module,
@@ -118,7 +118,7 @@ impl Device {
         self.launch_with(name, [grid, 1, 1], [block, 1, 1], 0, false, args)
     }
 
-    /// Runs a kernel both ways; what is compared is what the kernel promises.
+    /// Runs a kernel in both ways; compares what the kernel promises.
     pub fn launch_with(
         &self,
         name: &str,
@@ -154,7 +154,7 @@ impl Device {
             std::mem::take(&mut *self.printed.lock().unwrap_or_else(|e| e.into_inner()));
         self.arena.store(self.arena.base(), &before).unwrap();
         *self.used.lock().unwrap_or_else(|e| e.into_inner()) = used;
-        // Both qualities have their turn: which one, the kernel says.
+        // Both compilers have their turn: the length of the kernel's code decides which.
         if f.code.len().is_multiple_of(2) {
             kernel.improve(block).unwrap_or_else(|e| panic!("{e}"));
         }
@@ -206,7 +206,7 @@ impl Host for Device {
     }
 
     fn interrupted(&self) -> bool {
-        // A kernel of a test never takes so many turns: it hangs.
+        // No test kernel takes so many turns: it hangs.
         self.ticks.fetch_add(1, Ordering::Relaxed) > 100_000_000
     }
 }

@@ -1,8 +1,8 @@
-//! What fuzzing does with what the audit library told of a run.
+//! The body of the fuzz target for the audit library's report of a run.
 
 use cushim_cli::doctor::told;
 
-/// Any lines: reading ends, each file is absolute and told once, and no name that is missing is a file's.
+/// Any lines: reading ends, and each file is absolute and appears once.
 pub fn told(data: &[u8]) {
     let loaded = told::read(data);
     let lines = data.split(|b| *b == b'\n').count();

@@ -1,7 +1,7 @@
-//! What fuzzing does with the readers of `cushim-image`, one function for each
+//! The bodies of the fuzz targets for the readers of `cushim-image`, one function for each
 //! target.
 //!
-//! A function may panic only where a reader broke a promise.
+//! A function panics only if a reader breaks a promise.
 
 use cushim_image::Codec;
 use cushim_image::fatbin::{self, Kind};
@@ -9,7 +9,7 @@ use cushim_image::inventory;
 use cushim_image::offload::{self, OffloadBinary};
 use cushim_image::{Cubin, Extent, Limits, amdgpu, bundle, find_params, index, ptx, sniff};
 
-/// Small enough that a lying size cannot slow fuzzing down.
+/// Limits that are so small that a false size cannot slow fuzzing down.
 const LIMITS: Limits = Limits {
     max_image: 1 << 22,
     max_items: 4096,
@@ -65,7 +65,7 @@ pub fn cubin(data: &[u8]) {
     let Ok(cubin) = Cubin::read(data, &LIMITS) else { return };
     let _ = (cubin.arch(), cubin.abi(), cubin.is_relocatable());
     if let Some(maker) = cubin.maker() {
-        // It is shown on terminals.
+        // The text may be printed on terminals.
         assert!(maker.to_string().bytes().all(|byte| matches!(byte, b' '..=b'~')));
     }
     let _ = (cubin.globals(&LIMITS), cubin.memory(), cubin.all_params(&LIMITS));
@@ -129,7 +129,7 @@ pub fn extent(data: &[u8]) {
     }
 }
 
-/// What is written is read again.
+/// Written images can be read again.
 pub fn written(data: &[u8]) {
     let Some((&choice, data)) = data.split_first() else { return };
     let codec = [Codec::None, Codec::Lz4, Codec::Zstd][usize::from(choice) % 3];

@@ -1,7 +1,7 @@
-//! Random valid kernels, run by the interpreter and by compiled code.
+//! Random valid kernels, run in the interpreter and as compiled code.
 //!
 //! The bytes choose instructions and branches; every kernel ends, because each
-//! block uses up fuel. A function may panic only where the two differ.
+//! block uses up fuel. A function panics only if both results differ.
 
 mod between;
 mod choices;
@@ -14,7 +14,7 @@ use choices::Choices;
 
 const BLOCKS: u32 = 6;
 
-/// What kernels call: copied, shared, calling itself, and through pointers.
+/// Functions that kernels call: inlined, shared, recursive, and through pointers.
 const FUNCTIONS: &str = "
  .func (.param .b32 o) fn0(.param .b32 a) {
    .reg .b32 x; .reg .b32 y; ld.param.b32 x, [a]; mad.lo.s32 y, x, 3, 7; xor.b32 x, x, y; st.param.b32 [o], x; ret; }
@@ -31,7 +31,7 @@ const FUNCTIONS: &str = "
  .func (.param .b32 o) fn3(.param .b32 a);
  .global .align 8 .u64 table[4] = {fn0, fn1, fn2, ";
 
-/// It calls one of the first two through a pointer that might be any.
+/// It calls one of the first two through a pointer whose value is not known.
 const LAST: &str = "};
  .func (.param .b32 o) fn3(.param .b32 a) {
    .reg .b32 x; .reg .b32 y; .reg .b64 w; .reg .b64 v; ld.param.b32 x, [a]; and.b32 y, x, 1; mul.wide.u32 w, y, 8;
@@ -41,10 +41,10 @@ const LAST: &str = "};
    sub.s32 x, y, x; st.param.b32 [o], x; ret; }
 ";
 
-/// Any bytes as an object file of LLVM's: what is taken of it is no more than there is.
+/// Any bytes as an object file of LLVM's: the extracted code is no larger than the file.
 pub fn object(data: &[u8]) {
     if let Ok(code) = cushim_ptx_jit::flat(data) {
-        // Sections may be the same bytes, and begin at multiples of 4,096.
+        // Sections may share bytes, and begin at multiples of 4,096.
         let sections =
             data.get(60..62).map_or(0, |n| usize::from(u16::from_le_bytes([n[0], n[1]])));
         assert!(!code.is_empty() && code.len() <= sections * (data.len() + 4096));
@@ -81,7 +81,7 @@ pub fn program(data: &[u8]) -> String {
          setp.lt.u32 p0, r0, 17; setp.eq.u32 p1, r1, 0; setp.gt.u32 p2, r7, 3; setp.ne.u32 p3, r3, 5;
          mov.u32 t, %ntid.y; mov.u32 own, %tid.z; mad.lo.u32 own, own, t, r4; mad.lo.u32 own, own, r5, r0;
          shl.b32 own, own, 2; st.shared.b32 [own], r2;\n";
-    // Few: a kernel in which lanes may wait for others is compiled in another way.
+    // Few: the compiler treats a kernel in which lanes may wait for others in another way.
     match c.below(6) {
         0 => between::handshake(&mut s, &mut c),
         1 => between::both_ways(&mut s, &mut c),
@@ -94,7 +94,7 @@ pub fn program(data: &[u8]) -> String {
             instruction(&mut s, &mut c);
         }
         if c.below(3) == 0 {
-            // A loop without branches, as often for all lanes or by lane.
+            // A loop without branches, with the same number of rounds for all lanes, or different ones.
             let rounds = match c.below(3) {
                 0 => String::from("mov.u32 rounds, 3"),
                 1 => format!("and.b32 rounds, r{}, 7", c.below(8)),
@@ -216,7 +216,7 @@ fn instruction(s: &mut String, c: &mut Choices<'_>) {
         14 => format!("add.s64 d{y}, {}, {}", d(c), d(c)),
         15 => format!("mul.wide.s32 d{y}, {}, {}", r(c), r(c)),
         16 => format!("cvt.u32.u64 r{x}, {}", d(c)),
-        // Nobody else's memory: what two threads do to one place has no order.
+        // Each thread's own memory: accesses of two threads to one address have no order.
         17 => match (c.below(6), r(c)) {
             (3, k) => format!(
                 "and.b32 t, {k}, 62; mul.wide.u32 w, t, 4; add.s64 w, base, w;
@@ -255,7 +255,7 @@ fn instruction(s: &mut String, c: &mut Choices<'_>) {
             &["fence.sc.gpu", "membar.sys", "fence.acq_rel.cta", "fence.acquire.gpu", "fence.proxy.alias"],
         )
         .to_string(),
-        // Ordered accesses, to memory that is nobody else's.
+        // Ordered accesses, to the thread's own memory.
         51 => match c.below(4) {
             0 => format!("mov.u32 t, {}; {guard} st.release.gpu.global.b32 [to], t", r(c)),
             1 => format!("mov.b64 w, to; {guard} ld.acquire.sys.global.b32 r{x}, [w]"),
@@ -395,7 +395,7 @@ fn instruction(s: &mut String, c: &mut Choices<'_>) {
             r(c)
         ),
         43 => {
-            // The flag goes from one kind to the next, over what other lanes skip.
+            // The flag passes from one kind to the next, across code that other lanes skip.
             let mut all = String::new();
             for _ in 0..2 + c.below(4) {
                 let guard = one(c, &["", "", "", "@p1 ", "@!p2 "]);
@@ -420,15 +420,15 @@ fn instruction(s: &mut String, c: &mut Choices<'_>) {
     let _ = writeln!(s, "{}{text};", if prefixed { "" } else { &guard });
 }
 
-/// Both ways on several shapes of blocks; panics where they differ.
+/// Runs both ways on several block shapes; panics if they differ.
 pub fn run(data: &[u8]) {
     run_text(&program(data));
 }
 
-/// The most steps of planning and making code for each byte of the text: of three layouts of blocks, once or twice.
+/// The maximum number of steps of planning and compiling per byte of text: for three layouts of blocks, once or twice.
 const STEPS: u64 = 600;
 
-/// The same for a given text, fused as a GPU does.
+/// The same for a given text, with products and sums fused as a GPU does.
 pub fn run_text(text: &str) {
     cushim_ptx::work::listen(|| std::time::Duration::ZERO);
     let module = cushim_ptx::parse(text).and_then(|m| cushim_ptx::check(&m));
@@ -438,7 +438,7 @@ pub fn run_text(text: &str) {
     let input: Vec<u32> = (0..64u32).map(|i| i.wrapping_mul(0x9e37_79b9) >> (i % 20)).collect();
     let (input, out) = (d.upload(&input, |v| v.to_le_bytes()), d.alloc(128 * 4096));
     for block in [[32, 1, 1], [70, 1, 1], [16, 4, 1], [5, 3, 2]] {
-        // A deadlock is as good as an end, if both say so.
+        // A deadlock is a valid result if both report it.
         let _ = d.launch_with("k", [2, 1, 1], block, 0, false, &[input, out, 9]);
     }
     let steps: u64 = cushim_ptx::work::heard().iter().map(|phase| phase.steps).sum();

@@ -1,6 +1,6 @@
-//! What fuzzing does with the packets of `cushim-kfd`.
+//! The body of the fuzz target for the packets of `cushim-kfd`.
 //!
-//! A function may panic only where a promise was broken.
+//! A function panics only if the code under test breaks a promise.
 
 use cushim_amdgpu::memory::{Checked, Memory, Range};
 use cushim_kfd::queue::{aql, sdma};
@@ -8,7 +8,7 @@ use cushim_kfd::queue::{aql, sdma};
 /// Memory of one range.
 struct One(Range);
 
-// SAFETY: the range is of a buffer that lives as long as the machine.
+// SAFETY: the range belongs to a buffer that lives as long as the machine.
 unsafe impl Memory for One {
     fn find(&self, address: u64) -> Option<Range> {
         Some(self.0).filter(|range| range.start <= address && address < range.end)
@@ -21,7 +21,7 @@ fn words(data: &[u8]) -> Vec<u32> {
     data.chunks_exact(4).map(|w| u32::from_le_bytes([w[0], w[1], w[2], w[3]])).collect()
 }
 
-/// Any bytes as packets of both kinds of queues; copies are done where memory allows them.
+/// Any bytes as packets of both kinds of queues; copies run where memory allows them.
 pub fn packets(data: &[u8]) {
     let words = words(data);
     let mut heap = vec![0u64; 8192];
@@ -32,12 +32,12 @@ pub fn packets(data: &[u8]) {
             let _ = aql::parse(packet);
         }
     }
-    // A packet of thirteen words may ask for 32 million rows, which a copy engine takes its time for, too: what
-    // is measured here is the work beside that which was asked for.
+    // A packet of thirteen words may request 32 million rows, which take a real SDMA engine a long time, too: the
+    // limit is for the work besides the requested rows.
     let mut left = (1 << 14, 1 << 24);
     let mut at = 0;
     while at < words.len() {
-        // Some addresses lie in the memory that there is: their low words choose where.
+        // Some addresses are in the existing memory: their low words choose where.
         let mut here = [0; 16];
         let count = (words.len() - at).min(16);
         here[..count].copy_from_slice(&words[at..at + count]);

@@ -1,8 +1,8 @@
-//! What fuzzing does with the other crates, a module for each subject: the fuzz targets call these functions
-//! with what a fuzzer makes up, the ordinary tests with seeds, damaged seeds and what fuzzing once found.
+//! The bodies of the fuzz targets, a module for each subject: the fuzz targets call these functions with
+//! a fuzzer's inputs, the ordinary tests with seeds, damaged seeds and inputs that once failed.
 //!
-//! A function takes any bytes, and panics only where a promise was broken. Owns those promises. Must not know:
-//! where the bytes come from, or what they may cost (`fuzz/src/bound.rs`). Nothing that is shipped imports it.
+//! A function takes any bytes, and panics only if the code under test breaks a promise. Owns these promises. Must not
+//! know: the source of the bytes, or their limits of time and memory (`fuzz/src/bound.rs`). No shipped crate imports it.
 
 #[cfg(feature = "amdgpu")]
 pub mod amdgpu;

@@ -1,10 +1,10 @@
-//! What fuzzing does with `cushim-names`, one function for each target.
+//! The bodies of the fuzz targets for `cushim-names`, one function for each target.
 //!
-//! A function may panic only where a promise was broken.
+//! A function panics only if the code under test breaks a promise.
 
 use cushim_names::{Name, Type, Value, distinct, elide};
 
-/// A symbol, and all that is done with the names of a kernel.
+/// A symbol, and every operation on the names of a kernel.
 pub fn symbol(data: &[u8]) {
     let symbol = String::from_utf8_lossy(data);
     let name = Name::new(&symbol);
@@ -16,7 +16,7 @@ pub fn symbol(data: &[u8]) {
         let short = elide(&name.short, width, "...");
         assert!(short.chars().count() <= width.max(3));
     }
-    // Half of it is another symbol; their labels differ.
+    // Half of it is another symbol; both have different labels.
     let half =
         Name::new(symbol.chars().take(symbol.chars().count() / 2).collect::<String>().as_str());
     if half.mangled != name.mangled {

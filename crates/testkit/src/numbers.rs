@@ -1,10 +1,10 @@
-//! Numbers for tests that want many and the same ones in every run.
+//! Pseudo-random numbers for tests: many, and the same in every run.
 
-/// Numbers that are the same in every run (xorshift).
+/// Pseudo-random numbers, the same in every run (xorshift).
 pub struct Numbers(pub u64);
 
 impl Numbers {
-    /// The next, less than `below`, which counts as 1 where it is 0.
+    /// The next number below `below`; 0 counts as 1.
     pub fn next(&mut self, below: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -12,7 +12,7 @@ impl Numbers {
         (self.0 % below.max(1) as u64) as usize
     }
 
-    /// A copy with some bytes changed, perhaps cut.
+    /// A copy with some bytes changed, perhaps truncated.
     pub fn spoil(&mut self, good: &[u8]) -> Vec<u8> {
         let mut bad = good.to_vec();
         for _ in 0..self.next(5) {

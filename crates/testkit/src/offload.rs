@@ -1,7 +1,7 @@
-//! What fuzzing does with what programs of LLVM's offloading hand over: descriptors, tables of entries, arguments of
-//! kernels, places in the source, names of regions.
+//! The bodies of the fuzz targets for the data that programs pass to LLVM's libomptarget: descriptors, tables of entries,
+//! kernel arguments, places in the source, names of regions.
 //!
-//! A function may panic only where a promise was broken.
+//! A function panics only if the code under test breaks a promise.
 
 use cushim_abi::offload::layout::*;
 
@@ -23,7 +23,7 @@ pub fn tables(data: &[u8]) {
         Some(args) => {
             let size = KernelArgs::size(args.version).expect("a version that is known");
             assert!(size <= data.len() && size <= KERNEL_ARGS);
-            // What stands behind it is not looked at.
+            // Nothing reads the bytes after it.
             assert_eq!(data.get(..size).and_then(KernelArgs::read), Some(args));
             assert!(args.version > 2 || args.teams == [0; 3]);
         }
@@ -35,13 +35,13 @@ pub fn tables(data: &[u8]) {
     }
 }
 
-/// A text of the compiler's.
+/// A source text as the compiler writes it.
 pub fn place(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     for place in [Place::of_call(&text), Place::of_variable(&text)] {
         assert!(text.contains(place.file) && text.contains(place.name));
     }
-    // What was written is what is read, whatever stands in the name.
+    // The parsed text equals the written one, whatever the name contains.
     let name = text.replace('\0', "");
     let written = format!(";{name};a.c;12;5;;");
     let read = Place::of_variable(&written);
@@ -49,7 +49,7 @@ pub fn place(data: &[u8]) {
     assert_eq!((read.name, read.file, read.line, read.column), (expected, "a.c", 12, 5));
 }
 
-/// All of it.
+/// Runs all of them.
 pub fn everything(data: &[u8]) {
     tables(data);
     place(data);

@@ -1,11 +1,11 @@
-//! What fuzzing does with `cushim-patch`.
+//! The bodies of the fuzz targets for `cushim-patch`.
 //!
-//! A function may panic only where a promise was broken.
+//! A function panics only if the code under test breaks a promise.
 
 use cushim_patch::{Exports, File, JUMP, Plan, Runtime, debug, node};
 
-/// Any bytes as an object with a runtime, as its symbols and as the library that it is to lead to: what is
-/// planned lies in the file, each patch apart from the next.
+/// Any bytes as an object with a runtime, as its symbols and as the library to redirect to: every planned
+/// patch is inside the file, and patches do not overlap.
 pub fn object(data: &[u8]) {
     let Ok(file) = File::parse(data) else { return };
     let facts = file.facts();
@@ -28,7 +28,7 @@ pub fn object(data: &[u8]) {
     }
 }
 
-/// Any bytes as an archive, and as the program that was linked with it: what is found lies in the program.
+/// Any bytes as an archive, and as a program that was linked with it: every found function is inside the program.
 pub fn archive(data: &[u8]) {
     for member in cushim_patch::archive::members(data) {
         let Ok(program) = File::parse(member) else { continue };

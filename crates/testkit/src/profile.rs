@@ -1,8 +1,8 @@
-//! What fuzzing does with what `cushim profile` reads: what processes told of their launches.
+//! The body of the fuzz target for the input of `cushim profile`: reports of processes about their launches.
 
 use cushim_cli::profile::{self, Gpu, gather};
 
-/// Any lines: reading ends, no launch is told twice, and what is shown is text and JSON.
+/// Any lines: reading ends, no launch is reported twice, and the output is text and JSON.
 pub fn gathered(data: &[u8]) {
     let profile = gather(data);
     let lines = data.split(|byte| *byte == b'\n').count();

@@ -1,6 +1,6 @@
-//! What fuzzing does with `cushim-ptx`, one function for each target.
+//! The bodies of the fuzz targets for `cushim-ptx`, one function for each target.
 //!
-//! A function may panic only where a promise was broken.
+//! A function panics only if the code under test breaks a promise.
 
 use cushim_ptx::ir::{Dst, Src};
 
@@ -12,8 +12,8 @@ pub fn parse(data: &[u8]) {
     }
 }
 
-/// The body of a kernel: what the checker lets through refers to nothing that
-/// is not there.
+/// The body of a kernel: the checker's output has no dangling
+/// references.
 pub fn check(data: &[u8]) {
     let body = String::from_utf8_lossy(data);
     let head = ".version 8.3\n.target sm_90\n.address_size 64\n.extern .shared .b8 s[];\n\

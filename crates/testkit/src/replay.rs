@@ -1,8 +1,8 @@
-//! What fuzzing does with the description of a captured launch.
+//! The body of the fuzz target for the description of a captured launch.
 
 use cushim_cli::replay::folder::CapturedLaunch;
 
-/// Any text: reading ends, and what is accepted fits a block or says what does not.
+/// Any text: reading ends, and the grid and blocks of an accepted launch are not empty.
 pub fn launch(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     if let Ok(launch) = CapturedLaunch::parse(&text) {

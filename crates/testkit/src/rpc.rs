@@ -1,5 +1,5 @@
-//! The device's side of LLVM's GPU RPC: one that keeps to the protocol, for tests of what the host answers, and one that
-//! does what a fuzzer makes up.
+//! The device's side of LLVM's GPU RPC: one that follows the protocol, for tests of the host's replies, and one that
+//! follows a fuzzer's bytes.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -10,7 +10,7 @@ use cushim_rpc::files::Streams;
 use cushim_rpc::port::Packet;
 use cushim_rpc::{Allow, End, Host, Line, Port, Server, Shape, Stop};
 
-/// Memory that both sides see.
+/// Memory that host and device share.
 #[derive(Debug)]
 pub struct Shared {
     words: Box<[u64]>,
@@ -18,7 +18,7 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// Of this shape, as zeros.
+    /// Memory of this shape, zeroed.
     pub fn new(shape: Shape) -> Self {
         Shared { words: vec![0; shape.size() / 8].into(), shape }
     }
@@ -30,25 +30,25 @@ impl Shared {
     /// The host's view of it.
     ///
     /// # Safety
-    /// It does not outlive this, and nobody but a [`Device`] touches the memory.
+    /// The view does not outlive this memory, and only a [`Device`] touches the memory.
     pub unsafe fn line(&self) -> Line {
-        // SAFETY: so many bytes, as the caller promises.
+        // SAFETY: the memory has this many bytes, as the caller promises.
         unsafe { Line::new(self.base(), self.shape) }
     }
 
     fn word(&self, at: usize) -> &AtomicU32 {
         assert!(at + 4 <= self.shape.size());
-        // SAFETY: inside, aligned, and only touched by atomics.
+        // SAFETY: inside the memory, aligned, and accessed by atomics only.
         unsafe { AtomicU32::from_ptr(self.base().add(at).cast()) }
     }
 
     fn long(&self, at: usize) -> &AtomicU64 {
         assert!(at + 8 <= self.shape.size());
-        // SAFETY: inside, aligned, and only touched by atomics.
+        // SAFETY: inside the memory, aligned, and accessed by atomics only.
         unsafe { AtomicU64::from_ptr(self.base().add(at).cast()) }
     }
 
-    /// The words of the client: what the device reads, and what it writes.
+    /// The client's words: those that the device reads, and those that it writes.
     fn boxes(&self, port: u32) -> (&AtomicU32, &AtomicU32) {
         let ports = self.shape.ports() as usize;
         (self.word(4 * port as usize), self.word(4 * (ports + port as usize)))
@@ -66,7 +66,7 @@ impl Shared {
     }
 }
 
-/// A warp that keeps to the protocol; it panics where the host does not answer within a minute.
+/// A warp that follows the protocol; it panics if the host does not reply within a minute.
 pub struct Device<'a> {
     shared: &'a Shared,
     port: u32,
@@ -75,7 +75,7 @@ pub struct Device<'a> {
 }
 
 impl<'a> Device<'a> {
-    /// Begins a conversation at `port`, which nobody uses, with the lanes of `mask`.
+    /// Begins a request at `port`, which must be free, with the lanes of `mask`.
     pub fn open(shared: &'a Shared, port: u32, mask: u64, opcode: u32) -> Self {
         let device = Device { shared, port, mask, received: false };
         device.wait();
@@ -102,7 +102,7 @@ impl<'a> Device<'a> {
         (0..64).filter(move |lane| mask >> lane & 1 != 0)
     }
 
-    /// A packet of each lane.
+    /// Sends a packet from each lane.
     pub fn send(&mut self, packet: impl Fn(u32) -> Packet) {
         self.wait();
         for lane in self.lanes() {
@@ -126,7 +126,7 @@ impl<'a> Device<'a> {
         all.collect()
     }
 
-    /// A message of each lane.
+    /// Sends a message from each lane.
     pub fn send_bytes(&mut self, message: impl Fn(u32) -> Vec<u8>) {
         let all: Vec<Vec<u8>> = (0..64).map(&message).collect();
         let most = self.lanes().map(|lane| all[lane as usize].len()).max().unwrap_or(0);
@@ -172,13 +172,13 @@ impl<'a> Device<'a> {
 #[derive(Debug, Default)]
 pub struct Plain {
     given: Vec<u64>,
-    /// What it was asked for, in order.
+    /// The requests that it got, in order.
     pub log: Vec<String>,
 }
 
-/// The address by which [`Plain`] knows its one function, which answers the sum of its arguments' bytes.
+/// The address of [`Plain`]'s only function, which returns the sum of its arguments' bytes.
 pub const FUNCTION: u64 = 0xf00d;
-/// The opcode that [`Plain`] serves: it answers twice the first word.
+/// The opcode that [`Plain`] serves: the reply is twice the first word.
 pub const TWICE: u32 = 0x7500_0001;
 
 impl Host for Plain {
@@ -195,7 +195,7 @@ impl Host for Plain {
     fn free(&mut self, address: u64) -> bool {
         self.log.push(format!("free {address:#x}"));
         let found = self.given.iter_mut().find(|at| **at == address);
-        // Its place stays taken, so that no address comes twice.
+        // Its memory is never freed, so that no address is used twice.
         found.map(|at| *at = u64::MAX).is_some()
     }
 
@@ -211,12 +211,12 @@ impl Host for Plain {
     }
 }
 
-/// Streams in memory: input with these bytes, output and error apart.
+/// Streams in memory: an input with these bytes, and separate output and error.
 ///
 /// # Panics
-/// Where the system has no room for temporary files.
+/// If the system has no room for temporary files.
 pub fn streams(input: &[u8]) -> (Streams, [*mut libc::FILE; 3]) {
-    // SAFETY: temporary files, which are written and wound back.
+    // SAFETY: temporary files, which are written and rewound.
     unsafe {
         let files = [libc::tmpfile(), libc::tmpfile(), libc::tmpfile()];
         assert!(files.iter().all(|file| !file.is_null()));
@@ -226,10 +226,10 @@ pub fn streams(input: &[u8]) -> (Streams, [*mut libc::FILE; 3]) {
     }
 }
 
-/// What was written to a stream of [`streams`], which is closed.
+/// The text that was written to a stream of [`streams`]; closes the stream.
 ///
 /// # Safety
-/// It is one of them, and nobody uses it any more.
+/// It is one of these streams, and nothing uses it any more.
 pub unsafe fn written(file: *mut libc::FILE) -> Vec<u8> {
     let mut bytes = Vec::new();
     // SAFETY: an open file, as the caller promises.
@@ -243,26 +243,26 @@ pub unsafe fn written(file: *mut libc::FILE) -> Vec<u8> {
     bytes
 }
 
-/// So many bytes go each way in one conversation of a fuzzed device.
+/// The maximum number of bytes that a request of a fuzzed device sends and receives.
 const MOST: u64 = 64 << 10;
-/// Standard streams of one run, so that no run finds what another left in them. What is written goes nowhere.
+/// Standard streams for one run, so that no run reads what another left in them. The output is discarded.
 fn nowhere() -> (Streams, [*mut libc::FILE; 3]) {
-    // SAFETY: two strings.
+    // SAFETY: two C strings.
     let files =
         [c"r", c"w", c"w"].map(|mode| unsafe { libc::fopen(c"/dev/null".as_ptr(), mode.as_ptr()) });
     assert!(files.iter().all(|file| !file.is_null()));
-    // SAFETY: they are closed behind the server.
+    // SAFETY: they are closed after the server has ended.
     (unsafe { Streams::over(files) }, files)
 }
 
-/// Serves a device that does what `data` says: which port asks for what with which lanes, and what its packets hold.
-/// However that goes, the host answers or says what is wrong; it neither waits for ever nor takes memory without bound.
+/// Serves a device that follows `data`: which port requests what with which lanes, and the content of its packets.
+/// In every case the host replies or reports the error; it neither waits for ever nor uses unbounded memory.
 pub fn serve(data: &[u8]) {
     let [first, rest @ ..] = data else { return };
     let lanes = [1, 32, 64][*first as usize % 3];
     let Some(shape) = Shape::new(4, lanes) else { return };
     let shared: &'static Shared = Box::leak(Box::new(Shared::new(shape)));
-    // SAFETY: given back below, when the line is no more.
+    // SAFETY: freed below, after the line.
     let line = unsafe { shared.line() }.at_most(MOST);
     let script = Mutex::new(rest.iter().copied().collect::<VecDeque<u8>>());
     let line = line.meanwhile(move |line| {
@@ -276,19 +276,19 @@ pub fn serve(data: &[u8]) {
     let end = server.serve(&line);
     drop(server);
     for file in files {
-        // SAFETY: opened above; the server is gone.
+        // SAFETY: opened above; the server has ended.
         unsafe { libc::fclose(file) };
     }
-    // Every end is one that a caller can act on; the words of a fault are there.
+    // A caller can act on every kind of end; the text of an error is present.
     if let End::Fault(fault) = end {
         assert!(!fault.0.is_empty());
     }
     drop(line);
-    // SAFETY: leaked above; the line and its closure are gone.
+    // SAFETY: leaked above; the line and its closure no longer exist.
     drop(unsafe { Box::from_raw(std::ptr::from_ref(shared).cast_mut()) });
 }
 
-/// The device's next act; false where there is none.
+/// The device's next action; false if there is none.
 fn step(shared: &Shared, script: &mut VecDeque<u8>) -> bool {
     let Some(what) = script.pop_front() else { return false };
     let port = u32::from(what) % shared.shape.ports();
@@ -300,7 +300,7 @@ fn step(shared: &Shared, script: &mut VecDeque<u8>) -> bool {
         value
     };
     match what >> 6 {
-        // Begins: lanes and opcode, mostly one that there is.
+        // Begins a request: lanes and opcode, mostly a valid one.
         0 => {
             let mask = number(1) | number(1) << 30 | number(1) << 56;
             let opcode = match number(1) as u32 {
@@ -319,7 +319,7 @@ fn step(shared: &Shared, script: &mut VecDeque<u8>) -> bool {
                 shared.packet(port, lane, word).store(number(size), Ordering::Relaxed);
             }
         }
-        // Text for all lanes, with its size before it.
+        // Text for all lanes, with its size first.
         2 => {
             let size = usize::from(what >> 2 & 15) * 4;
             let bytes: Vec<u64> = (0..size.div_ceil(8).min(7)).map(|_| number(8)).collect();
@@ -332,7 +332,7 @@ fn step(shared: &Shared, script: &mut VecDeque<u8>) -> bool {
         }
         _ => {}
     }
-    // And hands the port over, where it has it.
+    // Hands the port over, if the device has it.
     if what & 0x10 == 0 {
         let (_, outbox) = shared.boxes(port);
         outbox.store(outbox.load(Ordering::Relaxed) ^ 1, Ordering::Release);
@@ -340,7 +340,7 @@ fn step(shared: &Shared, script: &mut VecDeque<u8>) -> bool {
     true
 }
 
-/// Reads a format, and shows it with arguments that are the rest of `data`.
+/// Parses a format, and prints it with the rest of `data` as arguments.
 pub fn format(data: &[u8]) {
     use cushim_rpc::format::{self, Value};
     let split = data.iter().position(|&byte| byte == 0).unwrap_or(data.len());

@@ -1,4 +1,4 @@
-//! What fuzzing does with `cushim-manifest` and `cushim-rules`.
+//! The bodies of the fuzz targets for `cushim-manifest` and `cushim-rules`.
 #![allow(clippy::panic, clippy::indexing_slicing)]
 
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use cushim_manifest::Manifest;
 use cushim_rules::{Error, Rule, compiled};
 
-/// Any text: reading ends, and an error's place is in the text. What is read is the same behind the compiled form.
+/// Any text: reading ends, and an error's place is in the text. Compiled rules are the same when they are read again.
 pub fn manifest(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let _ = Rule::replace(&text);
@@ -26,7 +26,7 @@ pub fn manifest(data: &[u8]) {
     }
 }
 
-/// Any text as compiled rules: read or refused; what is read is written and read again as it was.
+/// Any text as compiled rules: read or refused; rules that were read are the same after writing and reading.
 pub fn handed_over(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     match compiled::read(&text) {

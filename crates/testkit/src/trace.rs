@@ -1,6 +1,6 @@
-//! What fuzzing does with the reader of trace files and the views over it.
+//! The body of the fuzz target for the reader of trace files and its views.
 //!
-//! A function may panic only where a promise was broken.
+//! A function panics only if the code under test breaks a promise.
 
 use std::io::{self, Write};
 
@@ -8,7 +8,7 @@ use cushim_cli::report::merge;
 use cushim_cli::view::{Class, Classes, Format, Run, View, ViewOptions};
 use cushim_trace::reader::TraceFile;
 
-/// A trace file, shown in full as text and as JSON lines.
+/// A trace file, printed in full as text and as JSON lines.
 pub fn file(data: &[u8]) {
     let Ok(mut written) = tempfile::NamedTempFile::new() else { return };
     if written.write_all(data).is_err() {

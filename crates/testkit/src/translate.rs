@@ -1,12 +1,12 @@
-//! What fuzzing does with `cushim-translate`.
+//! The bodies of the fuzz targets for `cushim-translate`.
 //!
-//! A function may panic only where a promise was broken.
+//! A function panics only if the code under test breaks a promise.
 
 use cushim_translate::abi::Facts;
 use cushim_translate::{Target, amdgpu};
 
-/// Any text as PTX, emitted for both sizes of waves: each kernel has code or a reason why not. That LLVM takes the code,
-/// tests say.
+/// Any text as PTX, translated for both wave sizes: each kernel has code or a reason why not. Other tests check that LLVM
+/// accepts the code.
 pub fn emitted(data: &[u8]) {
     let Ok(module) = cushim_translate::module(&String::from_utf8_lossy(data)) else { return };
     for name in ["gfx90a", "gfx1030"] {

@@ -1,6 +1,6 @@
-//! What fuzzing does with virtual CUDA, one function for each target.
+//! The bodies of the fuzz targets for virtual CUDA, one function for each target.
 //!
-//! A function may panic only where a promise was broken.
+//! A function panics only if the code under test breaks a promise.
 
 use std::sync::OnceLock;
 
@@ -12,7 +12,7 @@ use vcuda::driver::{function_api, launch};
 
 const PAGE: usize = 4096;
 
-/// A copy of some bytes at the very end of what is mapped: whoever reads one too many is killed.
+/// A copy of some bytes at the very end of a mapping: a read beyond them faults.
 struct Edge {
     base: *mut u8,
     mapped: usize,
@@ -24,7 +24,7 @@ impl Edge {
         let mapped = data.len().next_multiple_of(PAGE).max(PAGE);
         let access = libc::PROT_READ | libc::PROT_WRITE;
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-        // SAFETY: a new mapping; the page behind it is given back.
+        // SAFETY: a new mapping; the page after it is unmapped.
         unsafe {
             let base = libc::mmap(std::ptr::null_mut(), mapped + PAGE, access, flags, -1, 0);
             if base == libc::MAP_FAILED {
@@ -45,19 +45,19 @@ impl Edge {
 
 impl Drop for Edge {
     fn drop(&mut self) {
-        // SAFETY: our own mapping.
+        // SAFETY: the mapping is ours.
         unsafe { libc::munmap(self.base.cast(), self.mapped) };
     }
 }
 
-/// Any bytes as a device image in memory: nothing behind them is read, and something is chosen or refused.
+/// Any bytes as a device image in memory: nothing after them is read, and an image is chosen or refused.
 pub fn image(data: &[u8]) {
-    // A wrapper's pointers are the program's word: those of bytes lead anywhere.
+    // The driver trusts a wrapper's pointers: random ones would fault.
     if data.starts_with(&0x4662_43b1u32.to_le_bytes()) {
         return;
     }
     let Some(edge) = Edge::of(data) else { return };
-    // SAFETY: memory that stays during the call.
+    // SAFETY: memory that stays valid during the call.
     let Ok(source) = (unsafe { Source::at(edge.address()) }) else { return };
     assert!(source.whole.len() <= data.len());
     let cpu = Target { capability: (8, 0), cubin: false, ptx: true, later: true, isas: &[] };
@@ -71,14 +71,14 @@ pub fn image(data: &[u8]) {
 
 const PTX: &std::ffi::CStr = c".version 7.0\n.target sm_80\n.address_size 64\n\
     .visible .entry k (.param .u32 a, .param .align 8 .b8 b[20], .param .u8 c) { ret; }\n";
-/// Bytes of its parameters.
+/// Bytes of the kernel's parameters.
 const PARAMS: usize = 29;
 
 fn kernel() -> Func {
     static KERNEL: OnceLock<usize> = OnceLock::new();
     Func(*KERNEL.get_or_init(|| {
         let (mut context, mut module, mut kernel) = (Context(0), Module(0), Func(0));
-        // SAFETY: places for the results, text that stays; nothing else runs yet.
+        // SAFETY: places for the results, and text that stays valid; no other thread runs yet.
         unsafe {
             std::env::set_var("CUSHIM_BACKEND", "cpu");
             assert_eq!(api::cuInit(Flags(0)), 0);
@@ -93,13 +93,13 @@ fn kernel() -> Func {
     }))
 }
 
-/// Any shape, argument buffer and attribute for a kernel of our own driver: an answer, never a fault.
+/// Any shape, argument buffer and attribute for a kernel of our driver: a status, never a fault.
 pub fn launch(data: &[u8]) {
     let word = |n: usize| {
         let bytes = data.get(n * 4..n * 4 + 4).and_then(|bytes| bytes.try_into().ok());
         bytes.map_or(0, u32::from_le_bytes)
     };
-    // Small and large values alike.
+    // Small and large values are equally likely.
     let side = |n: usize| word(n) >> (word(7 + n / 4) >> (n % 4 * 8) & 31);
     let handle = kernel();
     let Ok(found) = function_api::of(handle) else { panic!("the kernel is not found any more") };
@@ -117,13 +117,13 @@ pub fn launch(data: &[u8]) {
         params: Ptr(0),
         extra: Ptr(extra.as_ptr().expose_provenance()),
     };
-    // SAFETY: a list as CUDA asks for it. Nothing is run.
+    // SAFETY: a list in CUDA's format. The launch is only checked.
     match unsafe { launch::prepare(&found, &asked) } {
         Ok(work) => {
             assert_eq!(size, PARAMS);
             assert_eq!(work.arguments.get(..PARAMS), Some(buffer));
         }
-        // 912: an attribute that was set before makes it a kernel of clusters.
+        // 912: an attribute that was set before gives the kernel clusters.
         Err(code) => assert!([1, 701, 720, 912].contains(&code), "{code}"),
     }
     let (number, value) = (word(0) as i32 % 20, side(1) as i32);

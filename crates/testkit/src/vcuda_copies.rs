@@ -1,12 +1,12 @@
-//! Copies and sets with any arguments: whatever is accepted must be possible, and nothing panics.
+//! Copies and memsets with any arguments: every accepted call must be possible, and nothing panics.
 //!
-//! Fuzzed, and run on fixed numbers by the ordinary tests. Addresses are near memory that the driver knows:
-//! of the program's own it cannot know how far it goes.
+//! The fuzz target's body; the ordinary tests run it on fixed numbers. Addresses are near memory that the driver knows:
+//! it cannot know the extent of the program's own memory.
 
 use cushim_abi::types::*;
 use vcuda::api;
 
-/// Numbers out of the input; zeros when it has ended.
+/// Reads numbers from the input; zeros once it has ended.
 struct Input<'a>(&'a [u8]);
 
 impl Input<'_> {
@@ -16,7 +16,7 @@ impl Input<'_> {
         *first
     }
 
-    /// A size: mostly small, now and then at an edge.
+    /// A size: mostly small, sometimes an edge value.
     fn size(&mut self) -> usize {
         let (how, n) = (self.byte(), usize::from(self.byte()));
         match how % 16 {
@@ -31,9 +31,9 @@ impl Input<'_> {
     }
 }
 
-/// What the calls work on.
+/// The objects of the calls.
 struct Ground {
-    /// Device memory of 4,096 and of 1,000 bytes, memory of the host of 4,096.
+    /// Device memory of 4,096 and of 1,000 bytes, host memory of 4,096.
     memory: [usize; 3],
     /// 16 by 8 bytes; 4 by 3 by 2 words.
     arrays: [usize; 2],
@@ -60,7 +60,7 @@ impl Ground {
         let base = self.memory[usize::from(input.byte()) % 3];
         match input.byte() % 8 {
             0 => 0,
-            // Behind the end, where the driver still knows what is there.
+            // Beyond the end, where the driver still knows the memory.
             1 if base != self.memory[2] => base + 4096 + usize::from(input.byte()),
             n @ 2..=4 => base + usize::from(n) * 8,
             _ => base,
@@ -94,8 +94,8 @@ pub fn run(data: &[u8]) {
         let (to, from) = (Ptr(ground.address(&mut input)), Ptr(ground.address(&mut input)));
         let (bytes, pitch, rows) = (input.size(), input.size(), input.size());
         let stream = Stream(usize::from(which >> 7) * 2);
-        // SAFETY: the driver checks every address against its own table; the structures are as large as CUDA's, and
-        // of the memory that is the program's own only what was allocated here is named.
+        // SAFETY: the driver checks every address against its own table; the structures have CUDA's sizes, and of the
+        // program's own memory they name only what was allocated here.
         let code = unsafe {
             match which % 16 {
                 0 => api::cuMemcpyHtoD_v2(to, from, bytes),
@@ -139,7 +139,7 @@ pub fn run(data: &[u8]) {
             }
         };
         assert!(matches!(code, 0 | 1 | 400), "call {} answered {code}", which % 16);
-        // What was accepted was possible: nothing of it broke the context.
+        // Accepted calls were possible: none of them broke the context.
         // SAFETY: takes nothing.
         assert_eq!(unsafe { api::cuCtxSynchronize() }, 0, "call {}", which % 16);
     }

@@ -1,10 +1,10 @@
-//! Calls of the runtime with any values, over the accelerator of the tests.
+//! Calls of the runtime with any values, on the mock accelerator.
 //!
-//! Owns which functions are called and what each argument may be. Handles may be null, gone or another
-//! kind's: our own driver looks every one up. Pointers may be null, the device's, or lead to memory of the
-//! program that is as large as the call may use; what is behind them is zero, or a list of handles.
-//! Promised and checked: no call faults or hangs, one that fails leaves every output as it was, and what our driver lacks
-//! is only come to by calls of which the table says so.
+//! Owns the list of called functions and the values of each argument. Handles may be null, freed or of another
+//! kind: our driver looks every one up. Pointers may be null, to device memory, or to memory of the
+//! program that is as large as the call may use; it holds zeros, or a list of handles.
+//! Promised and checked: no call faults or hangs, a failed call leaves every output unchanged, and only calls that the
+//! table lists reach functions that our driver lacks.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -14,8 +14,8 @@ use cushim_abi::{Signature, all_runtime};
 use vcuda::runtime::vcuda_runtime;
 use vcuda::{driver, runtime, unsupported};
 
-/// Parts of names that are not called: they take addresses of functions, texts, images or files, belong to
-/// other processes or libraries, or keep what they are given beyond the input.
+/// Parts of names of functions that are not called: they take addresses of functions, texts, images or files, belong to
+/// other processes or libraries, or keep their arguments beyond the input.
 const OUT_OF_REACH: &[&str] = &[
     "External",
     "Graphics",
@@ -62,12 +62,12 @@ const OUT_OF_REACH: &[&str] = &[
     "NodeSetParams",
 ];
 
-/// Functions that write where they fail: why they failed (CUDA Runtime API: result and node of the error), and
-/// a null that NVIDIA's write, too (measured).
+/// Functions that write even when they fail: the reason (CUDA Runtime API: result and node of the error), and
+/// a null that NVIDIA's functions write, too (measured).
 const TELL_WHY: [&str; 3] =
     ["cudaGraphInstantiate", "cudaGraphExecUpdate", "cudaHostGetDevicePointer"];
 
-/// Arguments that are an array, a pool or memory: the others of their kind are structures.
+/// Arguments that are an array, a pool or memory: other arguments of their type are structures.
 const HANDLES: [&str; 11] = [
     "ptr",
     "devPtr",
@@ -82,14 +82,14 @@ const HANDLES: [&str; 11] = [
     "ctx",
 ];
 
-/// What outputs hold before a call.
+/// The value of outputs before a call.
 const BEFORE: u64 = 0xa5a5_a5a5_a5a5_a5a5;
-/// Bytes of memory of the program that calls may use.
+/// Bytes of the program's memory that calls may use.
 const HOST: usize = 1 << 16;
-/// Words of what is behind other pointers: more than any structure of the runtime has.
+/// Words of memory at other pointers: more than any structure of the runtime has.
 const WORDS: usize = 512;
 
-/// One function in one major.
+/// One function of one major.
 struct Callee {
     /// Its number.
     index: usize,
@@ -104,7 +104,7 @@ fn callees() -> &'static [Callee] {
     static ALL: OnceLock<Vec<Callee>> = OnceLock::new();
     ALL.get_or_init(|| {
         vcuda::choose::offer("mock", || Box::new(cushim_accel_mock::new()));
-        // SAFETY: nothing else runs yet.
+        // SAFETY: no other thread runs yet.
         unsafe { std::env::set_var("CUSHIM_BACKEND", "mock") };
         let mut all = Vec::new();
         for (index, (row, slots)) in all_runtime().zip(&vcuda_runtime).enumerate() {
@@ -142,15 +142,15 @@ fn callee(name: &str) -> usize {
 /// What CUDA asks of the arguments.
 unsafe fn call(address: usize, words: &[u64; 10]) -> i32 {
     let [a, b, c, d, e, f, g, h, i, j] = *words;
-    // SAFETY: a function of integers and pointers, of as many as it takes: more do no harm.
+    // SAFETY: a function of integers and pointers with at most this many arguments: more do no harm.
     let function = unsafe { std::mem::transmute::<usize, Words>(address) };
-    // SAFETY: the caller's promise.
+    // SAFETY: as the caller promises.
     unsafe { function(a, b, c, d, e, f, g, h, i, j) }
 }
 
 extern "C" fn nothing(_: usize, _: i32, _: usize) {}
 
-/// Numbers out of the input; zeros when it has ended.
+/// Reads numbers from the input; zeros once it has ended.
 struct Input<'a>(&'a [u8]);
 
 impl Input<'_> {
@@ -166,13 +166,13 @@ impl Input<'_> {
     }
 }
 
-/// What earlier calls made, by what it is.
+/// Handles that earlier calls created, by kind.
 struct World {
     handles: BTreeMap<&'static str, Vec<u64>>,
     host: u64,
 }
 
-/// Memory of the program that stays for ever: copies may still be under way when an input ends.
+/// Memory of the program that is never freed: copies may still run when an input ends.
 fn host() -> u64 {
     static PLACE: OnceLock<usize> = OnceLock::new();
     *PLACE.get_or_init(|| Vec::leak(vec![0_u8; HOST]).as_mut_ptr().expose_provenance()) as u64
@@ -185,7 +185,7 @@ impl World {
             0 => 0,
             1 => input.byte() % 4,
             2 => 0xdead_0000 + input.byte(),
-            // Another kind's.
+            // A handle of another kind.
             3 => self.handles.values().flatten().nth(input.byte() as usize).copied().unwrap_or(0),
             _ => input.one(known),
         }
@@ -200,7 +200,7 @@ impl World {
             ("flags", _) => 1 << (input.byte() % 20),
             ("memcpykind", _) => n % 6,
             (_, 0) if !small => u64::MAX - input.byte(),
-            // Small enough to be had at once, or more than there is.
+            // Small enough to be allocated, or more than exists.
             (_, 1) if !small => 1 << [input.byte() % 20, 44 + input.byte() % 20][n as usize >> 7],
             (_, 2) => 0,
             (_, 3) => input.byte() % 200,
@@ -217,7 +217,7 @@ pub fn calls(data: &[u8]) {
         one(&mut world, &mut input);
     }
     let of = |device| [device, 0, 0, 0, 0, 0, 0, 0, 0, 0];
-    // SAFETY: no arguments. What the input left is gone afterwards.
+    // SAFETY: no arguments. The input's objects are gone afterwards.
     unsafe {
         for device in [1, 0] {
             call(callee("cudaSetDevice"), &of(device));
@@ -238,7 +238,7 @@ fn reset() -> usize {
     slots.and_then(|slots| slots.get(column(13))).map_or(0, |slot| slot.0.addr())
 }
 
-/// The functions that our driver lacks and that were called, with how often.
+/// The functions that our driver lacks and that were called, with the number of calls.
 fn lacking() -> Vec<(&'static str, u64)> {
     let lacks = |name: &str| {
         let index = DRIVER_NAMES.iter().position(|known| *known == name);
@@ -247,7 +247,7 @@ fn lacking() -> Vec<(&'static str, u64)> {
     unsupported::seen().into_iter().filter(|(name, _)| lacks(name)).collect()
 }
 
-/// Keeps the handles that a call has made, for later ones.
+/// Keeps the handles that a call created, for later calls.
 fn keep(
     world: &mut World,
     row: &Signature,
@@ -262,7 +262,7 @@ fn keep(
             let kind = match arg.shape.word() {
                 "ptr" if row.name.contains("Array") => "array",
                 "ptr" if row.name.contains("Pool") && !row.name.contains("Malloc") => "pool",
-                // A node may still name it when it is gone, and then it is nobody's.
+                // A graph node may still use such memory after it was freed.
                 "ptr" if row.name.contains("Host") || row.name.contains("Managed") => "host",
                 shape => shape,
             };
@@ -274,7 +274,7 @@ fn keep(
     }
 }
 
-/// Gives a call its numbers; `limited`: sizes are those of memory that is known, `list`: of a few things.
+/// Chooses a call's numbers; `limited`: sizes of known memory, `list`: of a few things.
 fn numbers(
     world: &mut World,
     row: &Signature,
@@ -294,7 +294,7 @@ fn numbers(
             *word %= 8;
         }
     }
-    // How much room a list has is told where its length is asked for.
+    // The output for a list's length holds the list's room before the call.
     for (place, arg) in args.iter().enumerate() {
         if arg.out && row.name.contains("Graph") && arg.shape.word() == "size" {
             outputs[place] = input.byte() % 8;
@@ -344,7 +344,7 @@ fn one(world: &mut World, input: &mut Input<'_>) {
                     small = true;
                     world.host + input.byte() * 64
                 }
-                // Of an address that nobody knows it is the program's word that memory is there.
+                // For an unknown address the driver trusts the program that there is memory.
                 _ => input.one(world.handles.get("ptr").map_or(&[][..], Vec::as_slice)),
             },
             "ptr" if HANDLES.contains(&arg.name) => {
@@ -360,7 +360,7 @@ fn one(world: &mut World, input: &mut Input<'_>) {
             _ => 0,
         };
     }
-    // A size that goes with memory of the program is its word: what is there is known to nobody else.
+    // A size for memory of the program is trusted: the driver does not know that memory.
     let limited = small || (copies && sizes > 1);
     numbers(world, row, (&mut words, &mut outputs), limited, list, input);
     let given = outputs;

@@ -1,8 +1,8 @@
-//! Calls of our own driver on the CPU about memory that is mapped, shared and chosen by, with any values.
+//! Calls of our driver on the CPU about mapped and shared memory and conditional nodes, with any values.
 //!
-//! Owns which are called: virtual memory management, handles for other processes, pools with descriptors, conditional
+//! Owns the list of calls: virtual memory management, handles for other processes, pools with descriptors, conditional
 //! nodes of graphs. Handles and data that programs pass between processes come back damaged. Promised and checked:
-//! no call faults or hangs, one that fails leaves its output as it was, and when all is given back nothing is used.
+//! no call faults or hangs, a failed call leaves its output unchanged, and after all frees nothing is in use.
 
 use std::sync::OnceLock;
 
@@ -10,14 +10,14 @@ use cushim_abi::types::*;
 use vcuda::api;
 
 const UNIT: usize = 2 << 20;
-/// What outputs hold before a call.
+/// The value of outputs before a call.
 const BEFORE: usize = 0xa5a5_a5a5;
 
 fn start() {
     static START: OnceLock<()> = OnceLock::new();
     START.get_or_init(|| {
         let mut context = Context(0);
-        // SAFETY: places for the results; nothing else runs yet.
+        // SAFETY: places for the results; no other thread runs yet.
         unsafe {
             std::env::set_var("CUSHIM_BACKEND", "cpu");
             assert_eq!(api::cuInit(Flags(0)), 0);
@@ -27,7 +27,7 @@ fn start() {
     });
 }
 
-/// Memory that nodes may set at any time.
+/// Memory that nodes may write at any time.
 fn target() -> u64 {
     static TARGET: OnceLock<usize> = OnceLock::new();
     *TARGET.get_or_init(|| {
@@ -42,7 +42,7 @@ fn place<T>(value: &mut T) -> Ptr {
     Ptr(std::ptr::from_mut(value).expose_provenance())
 }
 
-/// Numbers out of the input; zeros when it has ended.
+/// Reads numbers from the input; zeros once it has ended.
 struct Input<'a>(&'a [u8]);
 
 impl Input<'_> {
@@ -62,7 +62,7 @@ impl Input<'_> {
         }
     }
 
-    /// Bytes: mostly whole units.
+    /// A size in bytes: mostly whole units.
     fn size(&mut self) -> usize {
         let n = self.byte();
         match n % 8 {
@@ -74,7 +74,7 @@ impl Input<'_> {
         }
     }
 
-    /// Some of 64 bytes changed.
+    /// Changes some of 64 bytes.
     fn damage(&mut self, bytes: &mut [u8; 64]) {
         for _ in 0..self.byte() % 4 {
             let at = self.byte() % 64;
@@ -85,7 +85,7 @@ impl Input<'_> {
     }
 }
 
-/// What earlier calls made.
+/// The objects that earlier calls created.
 #[derive(Default)]
 struct World {
     addresses: Vec<(usize, usize)>,
@@ -95,7 +95,7 @@ struct World {
     events: Vec<usize>,
     graphs: Vec<usize>,
     instances: Vec<usize>,
-    /// Handles of conditions, and whether the value is ever another than 0.
+    /// Handles of conditions, and whether the value can differ from 0.
     conditions: Vec<(usize, bool)>,
     descriptors: Vec<i32>,
     told: Vec<[u8; 64]>,
@@ -120,7 +120,7 @@ impl World {
     }
 }
 
-/// Keeps what a call made; one that failed must not have written.
+/// Keeps what a call created; a failed call must not have written.
 fn keep(code: i32, made: usize, to: &mut Vec<usize>) {
     match code {
         0 => to.push(made),
@@ -128,7 +128,7 @@ fn keep(code: i32, made: usize, to: &mut Vec<usize>) {
     }
 }
 
-/// Makes calls until the input ends, and gives everything back.
+/// Makes calls until the input ends, and frees everything.
 pub fn calls(data: &[u8]) {
     start();
     target();
@@ -225,7 +225,7 @@ fn shared(world: &mut World, input: &mut Input<'_>) {
     let pool = Ptr(input.one(&world.pools));
     let pointer = Ptr(input.one(&world.device));
     let event = Event(input.one(&world.events));
-    // SAFETY: handles and addresses are looked up; places are variables of ours; data of handles are 64 bytes.
+    // SAFETY: handles and addresses are looked up; places are variables of ours; handle data have 64 bytes.
     unsafe {
         match input.byte() % 12 {
             0 => keep(api::cuMemAlloc_v2(to, input.byte() << 8), made, &mut world.device),
@@ -283,7 +283,7 @@ fn shared(world: &mut World, input: &mut Input<'_>) {
             }
             10 => {
                 let told = IpcHandle(world.told(input));
-                // Its own handles are refused; those of other processes it does not know.
+                // It refuses its own handles; it does not know those of other processes.
                 assert_ne!(api::cuIpcOpenMemHandle_v2(to, told, Flags(1)), 0);
                 let event = Out((&raw mut made).cast::<Event>());
                 assert_ne!(api::cuIpcOpenEventHandle(event, told), 0);
@@ -301,7 +301,7 @@ fn shared(world: &mut World, input: &mut Input<'_>) {
 fn chosen(world: &mut World, input: &mut Input<'_>) {
     let mut made = BEFORE;
     let graph = Graph(input.one(&world.graphs));
-    // SAFETY: handles are looked up; places are variables of ours, as large as the calls say.
+    // SAFETY: handles are looked up; places are variables of ours with the sizes that the calls need.
     unsafe {
         match input.byte() % 6 {
             0 => {
@@ -310,7 +310,7 @@ fn chosen(world: &mut World, input: &mut Input<'_>) {
                 keep(code, to.0.cast::<usize>().read(), &mut world.graphs);
             }
             1 => {
-                // A loop by a value that is never 0 would not end.
+                // A loop on a value that is never 0 would not end.
                 let (mut handle, default, flags) = (0u64, input.byte() % 3, input.byte() % 3);
                 let (to, flags) = (Out(&raw mut handle), Flags(flags as u32));
                 let create = api::cuGraphConditionalHandleCreate;
@@ -357,9 +357,9 @@ fn chosen(world: &mut World, input: &mut Input<'_>) {
     }
 }
 
-/// Gives everything back.
+/// Frees everything.
 fn end(world: World) {
-    // SAFETY: handles are looked up; descriptors that were given out and are closed once.
+    // SAFETY: handles are looked up; descriptors were returned by the driver and are closed once.
     unsafe {
         assert_eq!(api::cuCtxSynchronize(), 0);
         for exec in world.instances {

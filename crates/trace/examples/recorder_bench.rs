@@ -44,7 +44,7 @@ fn create(path: &Path) -> Recorder {
     recorder
 }
 
-/// Stores a launch as the library does: before the call, and after it.
+/// Stores a launch as the library does: before the call and after it.
 #[inline(always)]
 fn launch(recorder: &Recorder, buffer: &mut Buffer, number: u64) {
     let count = slots(LAUNCH_ARGS + ARG_BYTES);
@@ -88,7 +88,7 @@ fn write(path: &Path, events: u64) {
     println!("{} launches in {:.2} s, {} bytes", events / 2 * 2, took.as_secs_f64(), size);
 }
 
-/// The cost per event, by the counter, less the cost of two readings of it.
+/// The cost per event, by the time-stamp counter, minus the cost of its two readings.
 fn cost(folder: &Path) {
     let first = clock::calibrate(true);
     std::thread::sleep(std::time::Duration::from_millis(200));

@@ -1,5 +1,5 @@
-//! Writes made-up traces with the recorder itself, as large as asked for: what benchmarks and checks of
-//! readers and exporters run on.
+//! Writes made-up traces with the recorder itself, of any size: inputs for benchmarks and checks of
+//! readers and exporters.
 //!
 //!     cargo run --release -p cushim-trace --example synthesize -- FOLDER EVENTS [RANKS [THREADS]]
 //!

@@ -306,7 +306,7 @@ mod tests {
         assert!(matches!(destination(Path::new("/dev/stdout")).unwrap(), Destination::Stream(_)));
     }
 
-    /// Links that another user could have put into a folder where everybody may write.
+    /// Links that another user may have put into a folder to which everybody may write.
     #[test]
     fn links_of_others_are_refused_where_everybody_writes() {
         if user() != 0 {

@@ -1,10 +1,10 @@
-//! The cases: which kernels, of which size, and the C code for the same.
+//! The cases: kernels, their sizes, and the C code for the same.
 
 use crate::more;
 use crate::native::{Native, c, share};
 use crate::side::{F, I, P, Side};
 
-/// A size of each case: full, of a size between for what checks cost, or small for checks of results and for the interpreter.
+/// A size of each case: full, medium for the cost of checks, or small for checks of results and for the interpreter.
 #[derive(Clone, Copy)]
 pub struct Size {
     pub saxpy: usize,
@@ -15,7 +15,7 @@ pub struct Size {
     pub histogram: usize,
     pub scan: usize,
     pub image: usize,
-    /// Elements of the largest of the other cases ([`crate::more`]).
+    /// Elements in the largest of the other cases ([`crate::more`]).
     pub more: usize,
 }
 
@@ -53,7 +53,7 @@ pub const SMALL: Size = Size {
     more: 1 << 16,
 };
 
-/// Those of this file; [`crate::more::CASES`] has the others.
+/// The cases of this file; [`crate::more::CASES`] has the others.
 const CASES: [&str; 8] =
     ["saxpy", "reduce", "matmul", "nbody", "black_scholes", "histogram", "scan", "convolution"];
 
@@ -105,7 +105,7 @@ pub fn ours(side: &Side, case: &str, z: Size) {
     }
 }
 
-/// The same in C, on the memory of `side`.
+/// Runs the C code of a case on the memory of `side`.
 pub fn native(native: &Native, side: &Side, case: &str, z: Size, threads: usize) {
     let (a, b, s) = (side.input, side.output, side.sums);
     match case {
@@ -144,7 +144,7 @@ pub fn native(native: &Native, side: &Side, case: &str, z: Size, threads: usize)
         }
         "histogram" => {
             let f = c!(native, "histogram", (i32, i32, u64, u64));
-            // SAFETY: bins of its own for each thread.
+            // SAFETY: each thread has its own bins.
             share(threads, z.histogram, &|k, from, to| unsafe {
                 f(from, to, a, s + 1024 * k as u64);
             });
@@ -180,7 +180,7 @@ pub fn native(native: &Native, side: &Side, case: &str, z: Size, threads: usize)
     }
 }
 
-/// The results of both, compared; panics where they differ by more than rounding.
+/// Compares both results; panics if they differ by more than rounding.
 pub fn check(side: &Side, c: &Native) {
     for case in all() {
         let run = |f: &dyn Fn()| -> Vec<f64> {
@@ -199,7 +199,7 @@ pub fn check(side: &Side, c: &Native) {
     }
 }
 
-/// What a case leaves, as numbers to compare.
+/// The results of a case, as numbers to compare.
 fn results(side: &Side, case: &str, z: Size) -> Vec<f64> {
     let n = match case {
         "reduce" | "histogram" => 0,

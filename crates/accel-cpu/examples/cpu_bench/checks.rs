@@ -1,4 +1,4 @@
-//! What checks of programs cost.
+//! The cost of checking programs.
 //!
 //! Owns the sides with checks and the table. It must not know the cases.
 
@@ -10,7 +10,7 @@ use crate::warm_up;
 const BYTES: usize = 64 << 20;
 const TOOLS: [&str; 4] = ["memory", "init", "race", "sync"];
 
-/// A side on which tools look on.
+/// A side whose accelerator runs with checking tools.
 fn checked(tool: &str, ptx: &str, folder: &std::path::Path) -> Side {
     let file = folder.join(tool);
     std::fs::write(&file, "").unwrap();
@@ -25,7 +25,7 @@ fn checked(tool: &str, ptx: &str, folder: &std::path::Path) -> Side {
     side
 }
 
-/// Each tool's time on one core as a multiple of the time without checks, both the processor's.
+/// Each tool's time on one core as a multiple of the time without checks, both in processor time.
 pub fn table(ptx: &str, cases: &[&str]) {
     let folder = tempfile::tempdir().unwrap();
     let plain = Side::new(1, "", ptx, BYTES);

@@ -1,4 +1,4 @@
-//! What a launch costs, and the first one of a kernel that must be compiled.
+//! The cost of a launch, and of a kernel's first launch, which compiles it.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::measure::{least, processor_time};
 use crate::side::{P, Side, launch, load};
 
 /// A kernel of some thousand instructions: arithmetic, with a branch and a store at every fiftieth.
-/// Each number's is another kernel, to the cache.
+/// Each number gives a different kernel, for the cache.
 fn long_kernel(number: u32) -> String {
     let mut text = String::from(
         ".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry long (.param .u64 to) {\n\
@@ -62,7 +62,7 @@ pub fn tables(one: &Side) {
         loads.push(start.elapsed().as_secs_f64());
         firsts.push(run(&code));
         again.push(run(&code));
-        // The file is written meanwhile; loaded again, the kernel comes from there.
+        // Meanwhile the file is written; the next load takes the kernel from there.
         std::thread::sleep(Duration::from_secs(1));
         for _ in 0..4 {
             kept.push(run(&load(&one.cpu, &text)));

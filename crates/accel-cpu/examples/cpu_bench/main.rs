@@ -1,9 +1,9 @@
-//! The CPU accelerator beside C: see `scripts/bench-cpu`, which builds the kernels and the C code, and runs this.
+//! Compares the CPU accelerator with C: see `scripts/bench-cpu`, which builds the kernels and the C code, and runs this.
 //!
 //!     cpu_bench KERNELS.ptx STRICT.so FAST.so [cores|scaling|launches|interpreter|checks|llvm|CASE]…
 //!
-//! Prints tables in Markdown: those that are named, for the cases that are named; if none is, all of both but `checks` and `llvm`. Figures are the
-//! least of several rounds, in each of which every candidate has its turn: the machine may be doing other things.
+//! Prints tables in Markdown: the named tables, for the named cases; without names all tables but `checks` and `llvm`, for all cases. Figures are
+//! minima over several rounds, in each of which every candidate has its turn: the machine may be doing other things.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod cases;
@@ -23,7 +23,7 @@ use native::Native;
 use side::Side;
 
 const TABLES: [&str; 4] = ["cores", "scaling", "launches", "interpreter"];
-/// Tables that are printed only where they are named.
+/// Tables that are printed only if they are named.
 const CHECKS: &str = "checks";
 const LLVM: &str = "llvm";
 const BYTES: usize = 256 << 20;
@@ -76,7 +76,7 @@ fn main() {
     }
 }
 
-/// Runs all cases until their better code, which is made beside the kernels that run, is there.
+/// Runs all cases until their optimised code, which is compiled beside the running kernels, is ready.
 fn warm_up(side: &Side, cases: &[&str], size: Size) {
     for _ in 0..2 {
         cases.iter().for_each(|case| ours(side, case, size));
@@ -88,7 +88,7 @@ fn available() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// One core and all, beside C on as many.
+/// One core and all cores, compared with C on as many.
 fn cores(one: &Side, ptx: &str, [strict, fast]: [&Native; 2], cases: &[&str]) {
     let cores = available();
     let all = Side::new(cores, "", ptx, BYTES);
@@ -111,7 +111,7 @@ fn cores(one: &Side, ptx: &str, [strict, fast]: [&Native; 2], cases: &[&str]) {
                 &|| native(fast, &all, case, FULL, cores),
             ],
         );
-        // One core: the processor's time. All of them: the wall's.
+        // One core: processor time. All cores: elapsed time.
         let ms: Vec<f64> =
             times.iter().enumerate().map(|(k, t)| t[usize::from(k < 3)] * 1e3).collect();
         println!(
@@ -128,7 +128,7 @@ fn cores(one: &Side, ptx: &str, [strict, fast]: [&Native; 2], cases: &[&str]) {
     }
 }
 
-/// Each power of two of threads, and all, beside the faster C on as many: how many times faster than one.
+/// Each power of two of threads, and all threads, compared with the faster C on as many: the speed-up over one thread.
 fn scaling(one: &Side, ptx: &str, both: [&Native; 2], cases: &[&str]) {
     let most = available();
     let mut counts: Vec<usize> = (0..).map(|k| 1 << k).take_while(|n| *n < most).collect();

@@ -1,6 +1,6 @@
 //! More cases: shared tiles, warps that own a row, integers, sparse and sorted.
 //!
-//! Owns these kernels' launches, the C code for the same, and which of their results are compared.
+//! Owns the launches of these kernels, the C code for the same, and the results to compare.
 
 use crate::native::{Native, c, share};
 use crate::side::{I, P, SPARSE, Side};
@@ -19,7 +19,7 @@ pub const CASES: [&str; 11] = [
     "histogram_random",
 ];
 
-/// Words of a group that `bitonic` sorts, floats of a row, words of a block of the radix pass, and its shift.
+/// Words of a group that `bitonic` sorts, floats of a row, words of a block in the radix pass, and its shift.
 const GROUP: usize = 512;
 const ROW: usize = 256;
 const RADIX: usize = 2048;
@@ -109,7 +109,7 @@ pub fn ours(side: &Side, case: &str, elements: usize) {
     }
 }
 
-/// The same in C, on the memory of `side`.
+/// Runs the C code of a case on the memory of `side`.
 pub fn native(native: &Native, side: &Side, case: &str, elements: usize, threads: usize) {
     let (a, b, s, w) = (side.input, side.output, side.sums, side.words);
     let z = Sizes::of(elements, side);
@@ -168,7 +168,7 @@ pub fn native(native: &Native, side: &Side, case: &str, elements: usize, threads
             unsafe { begin(n, a, b) };
             for k in 0..n - 1 {
                 let left = (n - 1 - k) as usize;
-                // SAFETY: a matrix of n by n; each thread has columns of its own. Small columns are not worth threads.
+                // SAFETY: a matrix of n by n; each thread has its own columns. Small columns are not worth threads.
                 share(if left < 128 { 1 } else { threads }, left, &|_, from, to| unsafe {
                     f(from + k + 1, to + k + 1, n, k, b);
                 });
@@ -176,7 +176,7 @@ pub fn native(native: &Native, side: &Side, case: &str, elements: usize, threads
         }
         _ => {
             let f = c!(native, "histogram", (i32, i32, u64, u64));
-            // SAFETY: bins of its own for each thread.
+            // SAFETY: each thread has its own bins.
             share(threads, z.elements, &|k, from, to| unsafe {
                 f(from, to, w, s + 1024 * k as u64);
             });
@@ -189,21 +189,21 @@ fn radix_pass(native: &Native, side: &Side, words: usize, threads: usize) {
     let count = c!(native, "radix_count", (i32, i32, u64, u64, i32));
     let scatter = c!(native, "radix_scatter", (i32, i32, u64, u64, u64, i32));
     let own = |k: usize| s + 64 * k as u64;
-    // SAFETY: arrays of that size, and counts of its own for each thread.
+    // SAFETY: arrays of that size; each thread has its own counts.
     share(threads, words, &|k, from, to| unsafe { count(from, to, w, own(k), SHIFT as i32) });
     let mut next = 0u32;
     for digit in 0..16 {
         for k in 0..threads {
-            // SAFETY: the counts of one thread, none of which runs.
+            // SAFETY: the counts of one thread, and no thread runs.
             let place = unsafe { &mut *((own(k) + 4 * digit) as *mut u32) };
             next += std::mem::replace(place, next);
         }
     }
-    // SAFETY: arrays as large as the case's size; each word has a place of its own.
+    // SAFETY: arrays as large as the case's size; each word has its own place.
     share(threads, words, &|k, from, to| unsafe { scatter(from, to, w, b, own(k), SHIFT as i32) });
 }
 
-/// What a case leaves, as numbers to compare: exact but for floating point.
+/// The results of a case, as numbers to compare: exact except for floating point.
 pub fn results(side: &Side, case: &str, elements: usize) -> Vec<f64> {
     let z = Sizes::of(elements, side);
     let floats = |n: usize| side.floats(side.output, n).iter().map(|v| f64::from(*v)).collect();
@@ -230,7 +230,7 @@ pub fn results(side: &Side, case: &str, elements: usize) -> Vec<f64> {
     }
 }
 
-/// Rows of a sparse matrix for memory of so many bytes: where each begins, then the column of each element.
+/// Rows of a sparse matrix for this much memory: the start of each row, then the column of each element.
 pub fn sparse(rows: usize) -> Vec<u32> {
     let mix = |k: u32| k.wrapping_mul(0x9e37_79b9).rotate_left(15).wrapping_mul(0x85eb_ca6b) >> 7;
     let mut words = vec![0; rows + 1];

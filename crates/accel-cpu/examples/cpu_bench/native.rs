@@ -1,4 +1,4 @@
-//! The same algorithms in C, and sharing them among threads.
+//! The same algorithms in C, and their division among threads.
 
 use std::ffi::{CString, c_void};
 
@@ -31,7 +31,7 @@ macro_rules! c {
     }};
 }
 
-/// `part(k, from, to)` for equal parts of `total` on so many threads.
+/// Runs `part(k, from, to)` for equal parts of `total` on this many threads.
 pub fn share(threads: usize, total: usize, part: &(dyn Fn(usize, i32, i32) + Sync)) {
     let at = |k: usize| (total * k / threads) as i32;
     std::thread::scope(|s| {

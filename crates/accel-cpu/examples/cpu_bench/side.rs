@@ -18,14 +18,14 @@ pub struct Side {
     pub input: u64,
     pub output: u64,
     pub sums: u64,
-    /// Random words, a quarter as many bytes as the input.
+    /// Random words; a quarter as many bytes as the input.
     pub words: u64,
-    /// A sparse matrix of so many rows ([`crate::more::sparse`]).
+    /// A sparse matrix with this many rows ([`crate::more::sparse`]).
     pub sparse: u64,
     pub rows: usize,
 }
 
-/// The most elements in a row of the sparse matrix.
+/// The maximum number of elements in a row of the sparse matrix.
 pub const SPARSE: u32 = 15;
 
 /// An argument's bytes.
@@ -60,7 +60,7 @@ impl Side {
         }
         let mut state = 1u32;
         for to in side.floats(words, bytes / 16) {
-            // xorshift32, of which the top bits are the better ones.
+            // xorshift32, whose top bits are better.
             state ^= state << 13;
             state ^= state >> 17;
             state ^= state << 5;
@@ -77,7 +77,7 @@ impl Side {
     /// Device memory as the host sees it.
     #[allow(clippy::mut_from_ref)]
     pub fn floats(&self, at: u64, n: usize) -> &mut [f32] {
-        // SAFETY: allocated, and no kernel runs while the host looks.
+        // SAFETY: allocated, and no kernel runs while the host reads.
         unsafe { std::slice::from_raw_parts_mut(at as *mut f32, n) }
     }
 

@@ -1,9 +1,9 @@
 //! Times every reader on hostile inputs of n, 2n and 4n bytes: `hostile_bench [KIB, default 512] [CASE]`.
 //!
-//! Inputs are the worst that we know for each reader: tables that claim the same bytes again and again, what
-//! begins and never ends, names that all share. A reader that goes through its input a number of times takes
-//! twice as long for twice as much; one that does so for each of something in it, four times. Prints seconds
-//! of the processor and both growths; ends with 1 where a reader takes more than three times as long each time, and a tenth of
+//! Inputs are the worst that we know for each reader: tables that name the same bytes repeatedly, constructs that begin and
+//! never end, names with a shared part. A reader that reads its input a fixed number of times takes
+//! twice as long for twice the size; one that reads it once per item takes four times as long. Prints processor seconds
+//! and both growths; ends with 1 if a reader takes more than three times as long each time, and more than a tenth of
 //! a second in the end. `scripts/bench-image --hostile` runs it.
 
 mod elf;
@@ -44,15 +44,15 @@ fn main() {
     }
 }
 
-/// Seconds of this thread's processor: other programs do not count.
+/// Processor time of this thread in seconds: other programs do not count.
 fn processor_time() -> f64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: a valid place for the answer.
+    // SAFETY: a valid place for the result.
     unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
-/// The quickest of three runs, in seconds; a single run where it is long.
+/// The fastest of three runs, in seconds; a single run if it takes long.
 fn least(data: &[u8], read: Read) -> f64 {
     let mut least = f64::MAX;
     for _ in 0..3 {
@@ -170,14 +170,14 @@ fn captured(n: usize) -> Vec<u8> {
     format!("{begin}{all}]}}").into_bytes()
 }
 
-/// Variables of the names that constructors have.
+/// Variables with the names that constructors have.
 fn constructors(n: usize) -> Vec<u8> {
     let start = ".visible .entry _start(.param .u32 a, .param .u64 b, .param .u64 c, .param .u64 d) { ret; }\n";
     let one = |i| format!(".visible .const .align 8 .u64 __init_array_object_{i}_1 = 0;\n");
     after_head(&[start.as_bytes(), &many(n, one)].concat())
 }
 
-/// Registers that are set in the beginning and read in the end, with branches between.
+/// Registers that are set at the start and read at the end, with branches between.
 fn lives(n: usize) -> Vec<u8> {
     let each = |line: fn(usize) -> String| (0..n / 80).map(line).collect::<String>();
     let text = [

@@ -1,15 +1,15 @@
 //! Hostile inputs by size.
 //!
-//! Must not know: who reads them.
+//! Must not know: their readers.
 
 use cushim_image::{Codec, codec, fatbin, offload};
 
-/// `.version` and so on.
+/// `.version` and the other directives at the start.
 const HEAD: &str = ".version 8.0\n.target sm_80\n.address_size 64\n";
-/// First bytes of a fat binary.
+/// The first bytes of a fat binary.
 pub const MAGIC: [u8; 4] = fatbin::MAGIC.to_le_bytes();
 
-/// The parts again and again.
+/// The parts, repeated.
 pub fn repeat(parts: &[&[u8]], n: usize) -> Vec<u8> {
     let one = parts.concat();
     one.repeat(n / one.len())
@@ -47,7 +47,7 @@ pub fn body(text: &[u8]) -> Vec<u8> {
     [HEAD.as_bytes(), b".entry k() { .reg .b32 r; ", text, b" ret; }"].concat()
 }
 
-/// A list of variables, the first of which has a long name.
+/// A list of variables; the first has a long name.
 pub fn ptx_list(n: usize) -> Vec<u8> {
     after_head(&[b".global .b8 ", &vec![b'a'; n / 2][..], &b",b".repeat(n / 4), b";"].concat())
 }
@@ -56,7 +56,7 @@ pub fn long_array(n: usize) -> Vec<u8> {
     [&[0xDD][..], &(n as u32 - 5).to_be_bytes(), &vec![0; n - 5]].concat()
 }
 
-/// A symbol in which each part is twice the one before.
+/// A symbol in which each part is twice as long as the one before.
 pub fn doubled(n: usize) -> Vec<u8> {
     let mut out = b"_Z1fI1aE".to_vec();
     for index in 0..n / 12 {
@@ -142,7 +142,7 @@ pub fn bombs(n: usize) -> Vec<u8> {
     one.repeat(n / one.len())
 }
 
-/// Members, which may all have one name of half of the file.
+/// Members that may all have the same name, of half of the file.
 pub fn archive(n: usize, long: bool) -> Vec<u8> {
     let mut out = b"!<arch>\n".to_vec();
     let mut member = |name: &str, data: &[u8]| {
@@ -171,7 +171,7 @@ fn header(machine: u16, size: usize) -> Vec<u8> {
     out
 }
 
-/// Half of the file, and sections of that name and type that all hold it.
+/// Half of the file, and sections of that name and type that all contain it.
 pub fn sections(n: usize, name: &str, kind: u64, machine: u16) -> Vec<u8> {
     let mut out = header(machine, n / 2);
     let at = out.len() as u64;
@@ -190,14 +190,14 @@ pub fn sections(n: usize, name: &str, kind: u64, machine: u16) -> Vec<u8> {
     out
 }
 
-/// Sections that all have one name of half of the file.
+/// Sections that all have the same name, of half of the file.
 pub fn long_names(n: usize, machine: u16) -> Vec<u8> {
     let mut out = sections(n, "n\0", 1, machine);
     out[65..n / 2 - 1].fill(b'n');
     out
 }
 
-/// Half of the file, and segments that all hold it.
+/// Half of the file, and segments that all contain it.
 pub fn segments(n: usize) -> Vec<u8> {
     let mut out = header(62, n / 2);
     let at = out.len() as u64;

@@ -1,4 +1,4 @@
-//! Hostile trace files by size, and what reads them.
+//! Hostile trace files by size, and their readers.
 //!
 //! Must not know: the other formats.
 
@@ -11,7 +11,7 @@ use cushim_trace::meta::{Kernel, Process, encode_name};
 use cushim_trace::reader::TraceFile;
 use cushim_trace::testing::FileBuilder;
 
-/// A trace's header, and these bytes behind it.
+/// A trace's header, followed by these bytes.
 fn behind_header(chunks: &[u8], ring: bool) -> Vec<u8> {
     let mut bytes = FileBuilder::new(&Process::default()).bytes();
     bytes.extend_from_slice(chunks);
@@ -33,7 +33,7 @@ pub fn noise(n: usize) -> Vec<u8> {
     behind_header(&super::make::noise(n), false)
 }
 
-/// The smallest chunks, each of a buffer of its own, with `fill` behind its header.
+/// The smallest chunks, each of its own buffer, with `fill` after its header.
 fn chunks(n: usize, kind: u32, ring: bool, fill: impl Fn(u32) -> Vec<u8>) -> Vec<u8> {
     let mut all = Vec::with_capacity(n + PAGE);
     for number in 1..=(n / PAGE) as u32 {
@@ -52,7 +52,7 @@ fn chunks(n: usize, kind: u32, ring: bool, fill: impl Fn(u32) -> Vec<u8>) -> Vec
     behind_header(&all, ring)
 }
 
-/// A call without words, which has ended.
+/// A finished call without words.
 fn call(number: u32) -> Vec<u8> {
     let mut slot = vec![0; SLOT];
     slot[..4].copy_from_slice(&(u32::from(EVENT_CALL) | 1 << 16).to_le_bytes());
@@ -74,7 +74,7 @@ pub fn metadata(n: usize) -> Vec<u8> {
     chunks(n, CHUNK_META, false, |number| encode_name(number, "a name"))
 }
 
-/// Calls that enclose each other and never end.
+/// Calls that are nested and never end.
 pub fn open(n: usize) -> Vec<u8> {
     chunks(n, CHUNK_EVENTS, false, |number| {
         let call = |depth: usize| {
@@ -86,7 +86,7 @@ pub fn open(n: usize) -> Vec<u8> {
     })
 }
 
-/// Kernels, each launched once, with a name and a shape of its own.
+/// Kernels, each launched once, with its own name and shape.
 pub fn kernels(n: usize) -> Vec<u8> {
     launches(n, |number| number)
 }
@@ -128,7 +128,7 @@ fn launches(n: usize, kernel: impl Fn(u32) -> u32) -> Vec<u8> {
     file.bytes()
 }
 
-/// Through all events.
+/// Reads all events.
 pub fn read(data: &[u8]) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("x.cushim");

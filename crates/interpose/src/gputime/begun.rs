@@ -79,7 +79,7 @@ mod tests {
         ] {
             assert_eq!(precedes(number, ns, own), rightly, "{ns} {own}");
         }
-        // The same entry, another launch.
+        // The same table entry, another launch.
         let later = number + ENTRIES as u32;
         assert!(!precedes(later, 1, true));
         tell(later, at);

@@ -83,7 +83,7 @@ mod tests {
         assert_eq!(of(number), Told::Nothing);
         tell(number, link);
         assert_eq!((of(number), kernel_of(link)), (Told::Link(link), 5));
-        // The same entry, another number.
+        // The same table entry, another number.
         let later = number + ENTRIES as u32;
         assert_eq!(of(later), Told::Nothing);
         tell(later, link + 1);

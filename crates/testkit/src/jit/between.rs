@@ -1,9 +1,9 @@
-//! What two blocks do to each other: their outcome is one, whoever is first.
+//! Code by which two blocks communicate: the result is the same, whichever is first.
 
 use super::choices::Choices;
 use std::fmt::Write;
 
-/// The second block waits for the first one's number, and takes it for its own sums. Both get here: nothing is before it.
+/// The second block waits for the first one's number and adds it to its sums. Both reach this code: it is at the start.
 pub fn handshake(s: &mut String, c: &mut Choices<'_>) {
     let (release, acquire) = [
         ("st.release.gpu.global.b32 [v], 1", "ld.acquire.gpu.global.b32 t, [v]"),
@@ -24,8 +24,8 @@ pub fn handshake(s: &mut String, c: &mut Choices<'_>) {
     );
 }
 
-/// Each block says that it is there, looks whether the other one is, and tells it what it saw. With a fence between, one
-/// of them at least sees the other; that both do not is what counts. All is as before then.
+/// Each block sets its flag, reads the other's, and passes on what it saw. With a fence between, at least one of them
+/// sees the other's flag; the test counts if neither does. Afterwards the state is as before.
 pub fn both_ways(s: &mut String, c: &mut Choices<'_>) {
     let (store, fence, load) = [
         ("st.relaxed.gpu.global.b32", "fence.sc.gpu", "ld.relaxed.gpu.global.b32"),
@@ -33,7 +33,7 @@ pub fn both_ways(s: &mut String, c: &mut Choices<'_>) {
         ("st.relaxed.sys.global.b32", "fence.sc.sys", "ld.relaxed.sys.global.b32"),
         ("st.weak.global.b32", "membar.sys", "ld.volatile.global.b32"),
     ][c.below(4) as usize];
-    // Another fence beside it takes nothing away.
+    // An additional fence does not weaken the order.
     let more = ["", "fence.acq_rel.gpu;", "fence.proxy.alias;", "membar.cta;"][c.below(4) as usize];
     let _ = writeln!(
         s,

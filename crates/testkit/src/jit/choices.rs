@@ -1,6 +1,6 @@
-//! What a fuzzer's bytes choose.
+//! Choices from a fuzzer's bytes.
 
-/// Choices from bytes; zeros when they are used up.
+/// Reads choices from bytes; zeros once they are used up.
 pub struct Choices<'a>(pub &'a [u8]);
 
 impl Choices<'_> {

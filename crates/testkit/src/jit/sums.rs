@@ -2,7 +2,7 @@
 
 use super::choices::Choices;
 
-/// Some of a type, without a rounding modifier mostly. Results of halves go through registers of 16 and of 32 bits.
+/// Some operations of a type, mostly without a rounding modifier. Half results pass through registers of 16 and of 32 bits.
 pub fn some(c: &mut Choices<'_>) -> String {
     let (ty, class, count) =
         [("f32", 'f', 4), ("f64", 'e', 2), ("f16", 'h', 2), ("f16x2", 'r', 6), ("bf16", 'h', 2)]

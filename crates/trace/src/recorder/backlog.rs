@@ -123,7 +123,7 @@ mod tests {
         let mut file = TraceFile::open(&path).unwrap();
         let (used, lost) = (file.header().used, file.header().lost[Lost::Behind as usize]);
         assert!(used <= 1 << 20 && lost > 80_000, "{used} {lost}");
-        // The reader goes on, and so does the writer.
+        // Both the reader and the writer continue.
         let mut seen = 0;
         file.poll(false, &mut |_, _| seen += 1).unwrap();
         let given = file.take_finished().iter().map(|(_, size)| size).sum();
@@ -170,7 +170,7 @@ mod tests {
         assert!(file.header().lost[Lost::Behind as usize] > 0, "nobody is waited for");
     }
 
-    /// Reads and gives back until `stop`.
+    /// Reads and frees chunks until `stop`.
     fn read_along(path: &std::path::Path, stop: impl Fn() -> bool) -> (u64, TraceFile) {
         let mut file = TraceFile::open(path).unwrap();
         let (room, mut seen) = (Room::open(path).unwrap(), 0);

@@ -404,7 +404,7 @@ mod tests {
             (280_000, 0, 283_000, true),
             (280_000, 0, 1_000_000, true),
             (280_000, 0, 2_000_000, false),
-            // Earlier work of the stream was not over before.
+            // Earlier work of the stream had not finished before.
             (280_000, 280_000, 3_000, false),
             (280_000, 240_000, 3_000, false),
             (280_000, 9_000_000, 3_000, false),
