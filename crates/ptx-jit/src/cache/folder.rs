@@ -34,7 +34,7 @@ impl Folder {
 
     /// A file in it.
     pub(super) fn path(&self, name: impl AsRef<OsStr>) -> PathBuf {
-        let folder = format!("/proc/self/fd/{}", self.0.as_raw_fd());
+        let folder = format!("/proc/thread-self/fd/{}", self.0.as_raw_fd());
         Path::new(&folder).join(name.as_ref())
     }
 }
