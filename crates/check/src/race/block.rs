@@ -98,7 +98,17 @@ impl Block {
     }
 
     /// Before lanes do anything: what they waited for has come.
+    #[inline]
     fn go_on(&mut self, warp: u32, lanes: u32) {
+        // Nearly always there is nothing to do, and this is asked for each access.
+        if self.order.waits(warp) || self.order.is_full() || !self.suspects.is_empty() {
+            self.go_on_from(warp, lanes);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn go_on_from(&mut self, warp: u32, lanes: u32) {
         self.settle();
         let mut incomplete = None;
         self.order.go_on(warp, lanes, &mut |found| incomplete = Some(found));
@@ -215,14 +225,11 @@ impl Block {
         let when = self.order.now(self.number, touch.warp, 0);
         let doing = Doing { lanes, addresses, bytes: touch.bytes, when, what };
         let (rows, order, own) = (&mut self.shared, &self.order, self.number);
-        let all = doing.note(
-            |number, look| rows.get_mut(number as usize).into_iter().for_each(look),
-            |old, did| {
-                // Whether the values differ is not known.
-                let same = what.writes() && did.writes() && did.site() == site;
-                old.block() == own && !same && !order.is_over(old, touch.warp)
-            },
-        );
+        let all = doing.note(rows, |old, did| {
+            // Whether the values differ is not known.
+            let same = what.writes() && did.writes() && did.site() == site;
+            old.block() == own && !same && !order.is_over(old, touch.warp)
+        });
         if !all.is_empty() {
             let place = |at| Place::Shared { at, bytes: touch.bytes };
             self.judge(touch, site, all.into_iter().map(|(at, when, old)| (place(at), when, old)));
@@ -245,22 +252,19 @@ impl Block {
         let (order, own, heard) = (&self.order, self.number, self.heard);
         let floor = self.floor.unwrap_or(0);
         let (moment, warp, writes) = (when.moment(), when.warp(), what.writes());
-        let mut all = doing.note(
-            |number, look| memory.row(number).into_iter().for_each(look),
-            |old, did| {
-                if old.block() != own {
-                    let known = (&blocks[..], &launches[..]);
-                    return old.block() >= floor && !is_over(known, old, own, heard);
-                }
-                // Lanes that write by one instruction may write the same.
-                let together = old.moment() == moment
-                    && old.warp() == warp
-                    && writes
-                    && did.writes()
-                    && did.site() == site;
-                !together && !order.is_over(old, touch.warp)
-            },
-        );
+        let mut all = doing.note(memory, |old, did| {
+            if old.block() != own {
+                let known = (&blocks[..], &launches[..]);
+                return old.block() >= floor && !is_over(known, old, own, heard);
+            }
+            // Lanes that write by one instruction may write the same.
+            let together = old.moment() == moment
+                && old.warp() == warp
+                && writes
+                && did.writes()
+                && did.site() == site;
+            !together && !order.is_over(old, touch.warp)
+        });
         if all.is_empty() {
             return;
         }
@@ -315,10 +319,14 @@ impl Block {
     }
 
     /// The last accesses have been done: tells which of them changed something.
+    #[inline]
     fn settle(&mut self) {
-        if self.suspects.is_empty() {
-            return;
+        if !self.suspects.is_empty() {
+            self.settle_suspects();
         }
+    }
+
+    fn settle_suspects(&mut self) {
         for (found, before) in std::mem::take(&mut self.suspects) {
             let mut now = vec![0; before.len()];
             if self.launch.checker.peek(found.place.at(), &mut now) && now != before {

@@ -96,6 +96,7 @@ impl Default for Known {
 
 impl Known {
     /// What an instruction does by this access; `site` makes the number of its place.
+    #[inline]
     pub fn of(&mut self, inst: &Inst, access: Access, site: impl FnOnce() -> Option<u32>) -> Does {
         let key = (inst.pos, access == Access::Read);
         let place = inst.pos.line as usize % RECENT;

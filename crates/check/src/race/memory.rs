@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 
 use super::row::{Row, WORDS};
-use super::run::ROW;
+use super::run::{ROW, Rows};
 
 /// Rows that lie together.
 const ROWS: u64 = 32;
@@ -26,16 +26,6 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// A row, by its number.
-    pub fn row(&mut self, number: u64) -> Option<&mut Row> {
-        let wanted = number / ROWS;
-        let place = match self.recent.get(wanted as usize % RECENT) {
-            Some((known, place)) if *known == wanted => *place,
-            _ => self.place(wanted),
-        };
-        self.pages.get_mut(place)?.get_mut((number % ROWS) as usize)
-    }
-
     /// Where a page is, new if there was none.
     fn place(&mut self, wanted: u64) -> usize {
         let known = self.places.get(&wanted).copied();
@@ -80,6 +70,17 @@ impl Memory {
                 self.places.get(&number).into_iter().for_each(|place| clean(number, *place));
             }
         }
+    }
+}
+
+impl Rows for Memory {
+    fn row(&mut self, number: u64) -> Option<&mut Row> {
+        let wanted = number / ROWS;
+        let place = match self.recent.get(wanted as usize % RECENT) {
+            Some((known, place)) if *known == wanted => *place,
+            _ => self.place(wanted),
+        };
+        self.pages.get_mut(place)?.get_mut((number % ROWS) as usize)
     }
 }
 

@@ -119,7 +119,14 @@ impl Order {
         self.now(0, warp, 0).moment() > old.moment()
     }
 
+    /// Whether lanes of a warp have come to a barrier and not gone on.
+    #[inline]
+    pub fn waits(&self, warp: u32) -> bool {
+        self.waits[warp as usize % WARPS] != 0
+    }
+
     /// Whether a warp has no epochs left.
+    #[inline]
     pub fn is_full(&self) -> bool {
         self.spent
     }

@@ -38,6 +38,7 @@ impl Entry {
     }
 
     /// Whether both mean the same lane for each word; false where that is not known.
+    #[inline]
     fn has_lanes_of(&self, other: &Entry) -> bool {
         self.lanes == other.lanes && self.lanes < TWO && self.when.is_of(other.when)
     }
@@ -72,22 +73,22 @@ impl Row {
         if self.cells.is_some() {
             return false;
         }
-        let mut free = None;
-        let mut read = None;
-        let mut same = None;
+        let (mut free, mut read, mut covered, mut same) = (None, None, None, None);
+        let writes = new.what.writes();
         for (n, old) in self.entries.iter().enumerate() {
             if old.words == 0 {
                 free = Some(n);
                 continue;
             }
-            let is_same = (old.when, old.what, old.lanes) == (new.when, new.what, new.lanes);
-            if is_same {
+            let alike = old.lanes == new.lanes && old.when == new.when;
+            if alike && old.what == new.what {
                 // All of it was noted, and nothing was written since.
-                if !new.what.writes() && old.words & new.words == new.words {
+                if !writes && old.words & new.words == new.words {
                     return true;
                 }
                 same = Some(n);
-            } else if old.words & new.words != 0
+            } else if (writes || old.what.writes())
+                && old.words & new.words != 0
                 && new.what.conflicts(old.what)
                 && !(alone && old.has_lanes_of(&new))
                 && unordered(old.when, old.what)
@@ -97,17 +98,17 @@ impl Row {
             if !old.what.writes() {
                 read = Some(n);
             }
-        }
-        let covered = |old: &Entry| {
-            old.words & !new.words == 0 && (new.what.writes() || old.has_lanes_of(&new))
-        };
-        let place = same.or(free).or_else(|| self.entries.iter().position(covered)).or(read);
-        let Some(place) = place else { return false };
-        for (n, old) in self.entries.iter_mut().enumerate() {
-            // A write makes up for what was ordered before it; a thread's read for its earlier ones.
-            if Some(n) != same
-                && (new.what.writes() || !old.what.writes() && old.has_lanes_of(&new))
+            if old.words & !new.words == 0
+                && covered.is_none()
+                && (writes || old.has_lanes_of(&new))
             {
+                covered = Some(n);
+            }
+        }
+        let Some(place) = same.or(free).or(covered).or(read) else { return false };
+        // A write makes up for what was ordered before it; a thread's read for its earlier ones.
+        for (n, old) in self.entries.iter_mut().enumerate() {
+            if Some(n) != same && (writes || !old.what.writes() && old.has_lanes_of(&new)) {
                 old.words &= !new.words;
             }
         }

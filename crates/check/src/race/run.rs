@@ -3,11 +3,23 @@
 //! Owns which lanes access neighbouring words, or the same ones, and what is noted of them where. Must not know what orders
 //! accesses, or where rows are kept.
 
-use super::record::{What, When};
+use super::record::{Cell, What, When};
 use super::row::{Entry, Row, WORDS};
 
 /// Bytes of a row.
 pub const ROW: u64 = 4 * WORDS as u64;
+
+/// Rows of some memory, by number.
+pub trait Rows {
+    /// A row, if there is such a one.
+    fn row(&mut self, number: u64) -> Option<&mut Row>;
+}
+
+impl Rows for Vec<Row> {
+    fn row(&mut self, number: u64) -> Option<&mut Row> {
+        self.get_mut(usize::try_from(number).ok()?)
+    }
+}
 
 /// What lanes of a warp do by one instruction.
 #[derive(Debug, Clone, Copy)]
@@ -40,7 +52,7 @@ impl Doing<'_> {
     /// Takes note of it in rows, which have numbers; gives those accesses that conflict with one that is `unordered`.
     pub fn note(
         &self,
-        mut rows: impl FnMut(u64, &mut dyn FnMut(&mut Row)),
+        rows: &mut impl Rows,
         mut unordered: impl FnMut(When, What) -> bool,
     ) -> Vec<Conflict> {
         let mut found = Vec::new();
@@ -53,29 +65,27 @@ impl Doing<'_> {
                 || !run.at.is_multiple_of(self.bytes)
             {
                 for lane in run.first..run.first + run.count {
-                    self.lane(lane, &mut rows, &mut unordered, &mut found);
+                    self.lane(lane, rows, &mut unordered, &mut found);
                 }
                 continue;
             }
             for piece in self.pieces(run) {
-                rows(piece.row, &mut |row| {
-                    if row.take(piece.entry, piece.alone, &mut unordered) {
-                        return;
+                let Some(row) = rows.row(piece.row) else { continue };
+                if row.take(piece.entry, piece.alone, &mut unordered) {
+                    continue;
+                }
+                for lane in piece.first..piece.first + piece.count {
+                    let at = run.at.wrapping_add((lane - run.first) as u64 * run.step);
+                    let when = self.when.by(lane);
+                    let mut old = None;
+                    for number in at / 4..(at / 4).saturating_add(self.bytes / 4) {
+                        let cell = row.cell(number as usize % WORDS);
+                        let look = |cell: &mut Cell| cell.take(when, self.what, &mut unordered);
+                        old = old.or(cell.and_then(look));
                     }
-                    for lane in piece.first..piece.first + piece.count {
-                        let at = run.at.wrapping_add((lane - run.first) as u64 * run.step);
-                        let when = self.when.by(lane);
-                        let mut old = None;
-                        for (number, bytes) in parts(at, self.bytes) {
-                            let cell = row.cell(number as usize % WORDS);
-                            let what = self.what.of(bytes);
-                            old =
-                                old.or(cell.and_then(|cell| cell.take(when, what, &mut unordered)));
-                        }
-                        found.extend(old.map(|old| (at, when, old)));
-                    }
-                    row.gather(piece.entry);
-                });
+                    found.extend(old.map(|old| (at, when, old)));
+                }
+                row.gather(piece.entry);
             }
         }
         found
@@ -85,7 +95,7 @@ impl Doing<'_> {
     fn lane(
         &self,
         lane: usize,
-        rows: &mut impl FnMut(u64, &mut dyn FnMut(&mut Row)),
+        rows: &mut impl Rows,
         unordered: &mut impl FnMut(When, What) -> bool,
         found: &mut Vec<Conflict>,
     ) {
@@ -93,11 +103,9 @@ impl Doing<'_> {
         let when = self.when.by(lane);
         let mut old = None;
         for (number, bytes) in parts(at, self.bytes) {
-            rows(number / WORDS as u64, &mut |row| {
-                let cell = row.cell(number as usize % WORDS);
-                let what = self.what.of(bytes);
-                old = old.or(cell.and_then(|cell| cell.take(when, what, &mut *unordered)));
-            });
+            let Some(row) = rows.row(number / WORDS as u64) else { continue };
+            let (cell, what) = (row.cell(number as usize % WORDS), self.what.of(bytes));
+            old = old.or(cell.and_then(|cell| cell.take(when, what, &mut *unordered)));
         }
         found.extend(old.map(|old| (at, when, old)));
     }
@@ -115,27 +123,8 @@ impl Doing<'_> {
         if step != 0 && step != self.bytes {
             return Run { first, count: 1, at, step: 0 };
         }
-        // Eight lanes at once, so that it is vectors where all are as expected, which most are.
-        const PART: usize = 8;
-        let zero = at.wrapping_sub(step.wrapping_mul(first as u64));
-        let mut alike = first / PART * PART;
-        for part in self.addresses.chunks_exact(PART).skip(first / PART) {
-            let expected =
-                |lane: usize| zero.wrapping_add(step.wrapping_mul((alike + lane) as u64));
-            let behind = part.iter().enumerate();
-            let other = behind.fold(0, |other, (lane, at)| other | (*at ^ expected(lane)));
-            if other != 0 {
-                let mut lanes = part.iter().enumerate().skip(first.saturating_sub(alike));
-                let end = lanes.find(|(lane, at)| **at != expected(*lane));
-                alike += end.map_or(PART, |(lane, _)| lane);
-                if end.is_some() {
-                    break;
-                }
-            } else {
-                alike += PART;
-            }
-        }
-        Run { first, count: (alike - first).min(there), at, step }
+        let end = end_of_run(self.addresses, first, at, step as u32);
+        Run { first, count: (end - first).min(there), at, step }
     }
 
     /// The parts of a run in each row.
@@ -177,6 +166,47 @@ impl Doing<'_> {
     }
 }
 
+/// The lane behind a run from the address of lane `first` on: every lane is `step` behind the one before it.
+fn end_of_run(addresses: &[u64; 32], first: usize, at: u64, step: u32) -> usize {
+    match std::arch::is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor has AVX2.
+        true => unsafe { end_of_run_avx2(addresses, first, at, step) },
+        false => end_of_run_any(addresses, first, at, step),
+    }
+}
+
+/// # Safety
+/// The processor must have AVX2.
+#[target_feature(enable = "avx2")]
+unsafe fn end_of_run_avx2(addresses: &[u64; 32], first: usize, at: u64, step: u32) -> usize {
+    end_of_run_any(addresses, first, at, step)
+}
+
+/// Eight lanes at once, so that it is vectors where all are as expected, which most are.
+#[inline(always)]
+fn end_of_run_any(addresses: &[u64; 32], first: usize, at: u64, step: u32) -> usize {
+    const PART: usize = 8;
+    // A step of 32 bits makes the product one instruction.
+    let times = |lane: usize| u64::from(step) * u64::from(lane as u32);
+    let zero = at.wrapping_sub(times(first));
+    let mut end = first / PART * PART;
+    for part in addresses.chunks_exact(PART).skip(first / PART) {
+        let start = zero.wrapping_add(times(end));
+        let lanes = || part.iter().enumerate();
+        let other =
+            lanes().fold(0, |other, (lane, at)| other | (at.wrapping_sub(start) ^ times(lane)));
+        if other != 0 {
+            let mut lanes = lanes().skip(first.saturating_sub(end));
+            let gone = lanes.find(|(lane, at)| at.wrapping_sub(start) != times(*lane));
+            if let Some((lane, _)) = gone {
+                return end + lane;
+            }
+        }
+        end += PART;
+    }
+    end
+}
+
 /// The part of a run in one row.
 #[derive(Debug, Clone, Copy)]
 struct Piece {
@@ -201,7 +231,6 @@ fn parts(at: u64, bytes: u64) -> impl Iterator<Item = (u64, u32)> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::indexing_slicing)]
 mod tests {
-    use super::super::record::Cell;
     use super::*;
     use std::collections::BTreeMap;
 
@@ -215,6 +244,12 @@ mod tests {
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(1_442_695_040_888_963_407);
             (self.0 >> 33) % n
+        }
+    }
+
+    impl Rows for BTreeMap<u64, Row> {
+        fn row(&mut self, number: u64) -> Option<&mut Row> {
+            Some(self.entry(number).or_default())
         }
     }
 
@@ -272,13 +307,10 @@ mod tests {
                     done.extend(words.map(|(word, _)| (word, when.by(lane), all.what.writes())));
                 }
                 let expected = by_cells(&mut cells, &all, &over);
-                let found = all.note(
-                    |number, look| look(rows.entry(number).or_default()),
-                    |old, did| {
-                        let same = old.moment() == when.moment() && old.warp() == when.warp();
-                        !(over(old) || all.what.writes() && did.writes() && same)
-                    },
-                );
+                let found = all.note(&mut rows, |old, did| {
+                    let same = old.moment() == when.moment() && old.warp() == when.warp();
+                    !(over(old) || all.what.writes() && did.writes() && same)
+                });
                 assert!(!expected || !found.is_empty(), "a write is never forgotten: {all:?}");
                 for (at, by, (old, did)) in found {
                     let mut words = parts(at, bytes).map(|(word, _)| (word, old, did.writes()));

@@ -51,32 +51,61 @@ impl Site {
 }
 
 impl Addresses {
-    /// The addresses of all lanes, of the two numbers, or `lanes` where each has its own. One loop for each form, so that each
-    /// is vectors, and no form is copied: checks ask for every access.
-    #[inline(always)]
+    /// The addresses of all lanes, of the two numbers, or `lanes` where each has its own. Checks ask for every access, so there
+    /// is a loop for each form, by the processor's vectors, and nothing is copied.
     pub(crate) fn all(
         &self,
         first: u64,
         second: u64,
         lanes: impl FnOnce() -> [u64; 32],
     ) -> [u64; 32] {
-        let narrow = |step: i64| (first as u32).wrapping_add(step as u32);
+        match std::arch::is_x86_feature_detected!("avx2") {
+            // SAFETY: the processor has AVX2.
+            true => unsafe { self.all_avx2(first, second, lanes) },
+            false => self.all_any(first, second, lanes),
+        }
+    }
+
+    /// # Safety
+    /// The processor must have AVX2.
+    #[target_feature(enable = "avx2")]
+    unsafe fn all_avx2(
+        &self,
+        first: u64,
+        second: u64,
+        lanes: impl FnOnce() -> [u64; 32],
+    ) -> [u64; 32] {
+        self.all_any(first, second, lanes)
+    }
+
+    #[inline(always)]
+    fn all_any(&self, first: u64, second: u64, lanes: impl FnOnce() -> [u64; 32]) -> [u64; 32] {
+        let narrow = |step: &i64| (first as u32).wrapping_add(*step as u32);
+        let mut all = [0; 32];
         match self {
-            Addresses::Lanes => lanes(),
+            Addresses::Lanes => return lanes(),
             Addresses::Steps { wide: true, steps } => {
-                std::array::from_fn(|l| first.wrapping_add(steps[l] as u64))
+                let both = all.iter_mut().zip(&**steps);
+                both.for_each(|(at, step)| *at = first.wrapping_add(*step as u64));
             }
             Addresses::Steps { wide: false, steps } => {
-                std::array::from_fn(|l| u64::from(narrow(steps[l])))
+                let both = all.iter_mut().zip(&**steps);
+                both.for_each(|(at, step)| *at = narrow(step).into());
             }
-            Addresses::Extended { steps, scale, signed: false } => std::array::from_fn(|l| {
-                second.wrapping_add(u64::from(narrow(steps[l])).wrapping_mul(*scale as u64))
-            }),
-            Addresses::Extended { steps, scale, signed: true } => std::array::from_fn(|l| {
-                let wide = i64::from(narrow(steps[l]) as i32);
-                second.wrapping_add(wide.wrapping_mul(*scale) as u64)
-            }),
+            Addresses::Extended { steps, scale, signed: false } => {
+                for (at, step) in all.iter_mut().zip(&**steps) {
+                    let wide = u64::from(narrow(step));
+                    *at = second.wrapping_add(wide.wrapping_mul(*scale as u64));
+                }
+            }
+            Addresses::Extended { steps, scale, signed: true } => {
+                for (at, step) in all.iter_mut().zip(&**steps) {
+                    let wide = i64::from(narrow(step) as i32);
+                    *at = second.wrapping_add(wide.wrapping_mul(*scale) as u64);
+                }
+            }
         }
+        all
     }
 }
 
