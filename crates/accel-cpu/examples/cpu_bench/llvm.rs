@@ -10,6 +10,10 @@ use std::time::Instant;
 /// Prints the table. Every kernel that LLVM takes runs by its code, whether that is faster or not; what it does not take
 /// is Cranelift's on both sides.
 pub fn table(ptx: &str, both: [&Native; 2], cases: &[&str]) {
+    if std::env::var_os("CUSHIM_LLVM").is_none() {
+        // SAFETY: no other thread runs yet.
+        unsafe { std::env::set_var("CUSHIM_LLVM", "auto") };
+    }
     match cushim_ptx_jit::llvm() {
         Some(Ok(library)) => {
             let [major, minor, patch] = library.version;

@@ -1,5 +1,5 @@
 //! A second emitter: a kernel's blocks as a function in LLVM's language, which libLLVM optimises in a process of its own,
-//! where it is installed and `CUSHIM_LLVM` does not say otherwise.
+//! where it is installed and `CUSHIM_LLVM` asks for it.
 //!
 //! Owns what such a kernel may be. Values of all lanes are vectors of 32, registers LLVM's own; operations come from
 //! `cushim_translate::ops`, which AMD's GPUs use, too. The code runs whole blocks from their begin to their end, so warps do

@@ -45,8 +45,8 @@ pub fn again(test: &str, waits: &str) -> bool {
     command.args(["--exact", test, "--nocapture"]).env("CUSHIM_LLVM_WAIT", waits);
     if let Some(library) = library() {
         command.env("CUSHIM_LLVM", library);
-    } else if std::env::var_os("CUSHIM_LLVM").is_some_and(|v| v == "off") {
-        command.env_remove("CUSHIM_LLVM");
+    } else if std::env::var_os("CUSHIM_LLVM").is_none_or(|v| v == "off") {
+        command.env("CUSHIM_LLVM", "auto");
     }
     let done = command.output().unwrap();
     let text = String::from_utf8_lossy(&done.stdout);

@@ -105,7 +105,10 @@ fn the_end_of_a_process_waits_for_nothing() {
     }
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "process::the_end_of_a_process_waits_for_nothing", "--nocapture"]);
-    command.env("CUSHIM_LLVM_WAIT", "0").stdout(std::process::Stdio::piped());
+    command
+        .env("CUSHIM_LLVM", "auto")
+        .env("CUSHIM_LLVM_WAIT", "0")
+        .stdout(std::process::Stdio::piped());
     if let Some(library) = library() {
         command.env("CUSHIM_LLVM", library);
     }

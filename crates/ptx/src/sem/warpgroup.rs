@@ -178,7 +178,6 @@ mod tests {
             "mma_async.sync.aligned.m64n8k256.s32.b1.b1",
             "mma_async.sync.aligned.m32n8k16.f32.f16.f16",
             "mma_async.sp.sync.aligned.m64n8k16.f32.f16.f16",
-            "mma_async.sp.sync.aligned.m64n8k64.f32.e4m3.e5m2",
             "mma_async.sp.sync.aligned.m64n8k512.s32.b1.b1.and.popc",
             "commit.sync",
         ] {

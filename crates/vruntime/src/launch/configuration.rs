@@ -3,6 +3,7 @@
 //! Owns a thread's stack of them: the caller pushes, the stub pops. Must not know: launches.
 
 use std::cell::{Cell, RefCell};
+use std::mem::ManuallyDrop;
 
 use cushim_abi::types::*;
 
@@ -28,14 +29,19 @@ const DEPTH: usize = 16;
 struct Stack {
     depth: Cell<usize>,
     first: Cell<Configuration>,
-    /// All behind the first, the newest last.
-    more: RefCell<Vec<Configuration>>,
+    /// All behind the first, the newest last. It is freed when the last of them is popped and has no destructor: destructors of
+    /// the program's thread-local objects and handlers at its end launch, too, and would find a stack that is gone.
+    more: RefCell<ManuallyDrop<Vec<Configuration>>>,
 }
 
 impl Stack {
     const fn new() -> Self {
         let none = Configuration { grid: NONE, block: NONE, shared: 0, stream: Stream(0) };
-        Stack { depth: Cell::new(0), first: Cell::new(none), more: RefCell::new(Vec::new()) }
+        Stack {
+            depth: Cell::new(0),
+            first: Cell::new(none),
+            more: RefCell::new(ManuallyDrop::new(Vec::new())),
+        }
     }
 
     /// Whether there was room.
@@ -53,7 +59,15 @@ impl Stack {
     fn pop(&self) -> Option<Configuration> {
         let depth = self.depth.get().checked_sub(1)?;
         self.depth.set(depth);
-        if depth == 0 { Some(self.first.get()) } else { self.more.borrow_mut().pop() }
+        if depth == 0 {
+            return Some(self.first.get());
+        }
+        let mut more = self.more.borrow_mut();
+        let popped = more.pop();
+        if more.is_empty() {
+            **more = Vec::new();
+        }
+        popped
     }
 }
 
@@ -73,7 +87,8 @@ pub unsafe extern "C" fn __cudaPushCallConfiguration<const MAJOR: usize>(
     stream: Stream,
 ) -> u32 {
     let configuration = Configuration { grid: gridDim, block: blockDim, shared: sharedMem, stream };
-    // A thread that ends has no stack left; nor does it launch.
+    // A stack has no destructor, so each thread has one to its very end.
+    const { assert!(!std::mem::needs_drop::<Stack>()) };
     let pushed = STACK.try_with(|stack| stack.push(configuration)).unwrap_or(false);
     if pushed { 0 } else { error::failed(code::MEMORY_ALLOCATION) as u32 }
 }
