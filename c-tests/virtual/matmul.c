@@ -234,6 +234,8 @@ static void answers(void)
 
 int main(int argc, char **argv)
 {
+    // What was printed before a wrong call that crashes is not lost.
+    setvbuf(stdout, NULL, _IOLBF, 0);
     uint64_t context;
     driver = dlopen("libcuda.so.1", RTLD_NOW);
     library = dlopen(argc > 1 ? argv[1] : "libcublasLt.so.12", RTLD_NOW);

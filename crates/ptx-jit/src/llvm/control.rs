@@ -258,8 +258,11 @@ impl Emit<'_> {
     fn keep_old(&mut self, k: usize) -> BTreeSet<u32> {
         let region = &self.plan.regions[k];
         let written = self.f.code[region.start..region.end].iter().flat_map(writes);
+        // Also those that do not live on here, which the plan does not count: every write is a write of the register's place.
+        let waits =
+            |r: usize| self.plan.waiting[k].iter().any(|w| self.plan.regions[w].live_in.has(r));
         let blended: BTreeSet<u32> =
-            written.filter(|r| self.plan.blend[k].has(*r as usize)).collect();
+            written.filter(|r| self.plan.blend[k].has(*r as usize) || waits(*r as usize)).collect();
         for r in &blended {
             let (v, name, bits) = (self.old(*r), old_name(k, *r), self.bits_of(*r));
             self.b.variable(&format!("{name} = alloca <32 x i{bits}>"));
