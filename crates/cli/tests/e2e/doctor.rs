@@ -398,10 +398,7 @@ fn large(bench: &Bench, cpu: &dyn Fn(i32) -> Value, image: impl Fn(&str) -> Vec<
     assert!(done.stdout.lines().any(named), "{done:?}");
     // Of two kernels one is compiled, which LLVM may take if it is asked for and installed.
     assert!(found["llvm"].is_null() && !done.stdout.contains("LLVM"), "{found} {done:?}");
-    let auto = |asked: &[&str]| {
-        let mut asked = bench.cushim(asked);
-        bench.start(asked.env("CUSHIM_LLVM", "auto")).done()
-    };
+    let auto = |asked: &[&str]| bench.start(bench.cushim(asked).env("CUSHIM_LLVM", "auto")).done();
     let done = auto(&["doctor", "--backend", "cpu", "./app"]);
     let llvm = &json(&auto(&["doctor", "--json", "--backend", "cpu", "./app"]))["cpu"]["llvm"];
     match llvm["version"].as_str() {
