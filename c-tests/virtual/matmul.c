@@ -2,6 +2,7 @@
  * Products by the libcublasLt at argv[1], compared with the same in C: integers and small fractions, so that each result is
  * exact. Then epilogues, and the answers to wrong calls; on a GPU the same program says what NVIDIA's library answers.
  */
+#include "library.h"
 #include <dlfcn.h>
 #include <math.h>
 #include <stdint.h>
@@ -9,27 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef int call();
 typedef void *descriptor;
-static void *driver, *library, *handle;
-
-static call *of(void *from, const char *name)
-{
-    void *found = from ? dlsym(from, name) : NULL;
-    if (!found) {
-        printf("no %s\n", name);
-        exit(0);
-    }
-    return (call *)found;
-}
-#define CUDA(name, ...)                                                                                                \
-    do {                                                                                                               \
-        int status = of(driver, name)(__VA_ARGS__);                                                                    \
-        if (status) {                                                                                                  \
-            printf("%s: %d\n", name, status);                                                                          \
-            exit(1);                                                                                                   \
-        }                                                                                                              \
-    } while (0)
+static void *handle;
 #define LT(name, ...) of(library, "cublasLt" name)(__VA_ARGS__)
 
 enum { M = 37, N = 11, K = 24, LD = 40, COUNT = 2, SINGLE = 0, BYTE = 3, WORD = 10, BF16 = 14 };

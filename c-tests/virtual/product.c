@@ -2,6 +2,7 @@
  * Matrix products by the libcublas at argv[1], compared with the same in C. Integers and small fractions: each result is exact.
  */
 #include <complex.h>
+#include "library.h"
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,26 +11,6 @@ struct handle {
     void *stream;
     int mode;
 };
-typedef int call();
-static void *driver, *library;
-
-static call *of(void *from, const char *name)
-{
-    void *found = from ? dlsym(from, name) : NULL;
-    if (!found) {
-        printf("no %s\n", name);
-        exit(0);
-    }
-    return (call *)found;
-}
-#define CUDA(name, ...)                                                                                                \
-    do {                                                                                                               \
-        int status = of(driver, name)(__VA_ARGS__);                                                                    \
-        if (status) {                                                                                                  \
-            printf("%s: %d\n", name, status);                                                                          \
-            exit(1);                                                                                                   \
-        }                                                                                                              \
-    } while (0)
 
 static unsigned long device(const void *bytes, size_t size)
 {

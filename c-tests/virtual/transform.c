@@ -3,32 +3,14 @@
  * in place and out of place. Then cuFFT's errors, a graph, and a work area of the program's.
  */
 #include <complex.h>
+#include "library.h"
 #include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-typedef int call();
-static void *driver, *library, *stream;
-
-static call *of(void *from, const char *name)
-{
-    void *found = from ? dlsym(from, name) : NULL;
-    if (!found) {
-        printf("no %s\n", name);
-        exit(0);
-    }
-    return (call *)found;
-}
-#define CUDA(name, ...)                                                                                                \
-    do {                                                                                                               \
-        int status = of(driver, name)(__VA_ARGS__);                                                                    \
-        if (status) {                                                                                                  \
-            printf("%s: %d\n", name, status);                                                                          \
-            exit(1);                                                                                                   \
-        }                                                                                                              \
-    } while (0)
+static void *stream;
 #define FFT(name, ...) of(library, "cufft" name)(__VA_ARGS__)
 
 enum { C2C = 0x29, R2C = 0x2a, C2R = 0x2c, DOUBLES = 0x40, FORWARD = -1, INVERSE = 1, NEVER = -12345 };
