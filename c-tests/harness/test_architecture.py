@@ -1,5 +1,6 @@
 """Compares ARCHITECTURE.md with the workspace: its crates, their imports, and the files that it names."""
 
+import glob
 import json
 import os
 import re
@@ -37,6 +38,19 @@ def listed(text):
     return found
 
 
+def modules(path):
+    """The files of the modules that a Rust file declares, as `mod name;` or `#[path = "…"] mod name;`."""
+    with open(path) as file:
+        text = file.read()
+    here, name = os.path.dirname(path), os.path.basename(path)[:-3]
+    # A program's first file and mod.rs have their modules beside them, other files in a folder of their own name.
+    first = name in ("main", "mod", "lib") or os.path.basename(here) == "tests"
+    for where, module in re.findall(r'^(?:#\[path = "([^"]+)"\]\n)?(?:#\[[^\n]*\n)*(?:pub )?mod (\w+);', text, re.M):
+        below = here if first else os.path.join(here, name)
+        tries = [os.path.join(here, where)] if where else [os.path.join(below, module + ".rs"), os.path.join(below, module, "mod.rs")]
+        yield from (os.path.realpath(file) for file in tries if os.path.exists(file))
+
+
 class Architecture(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -51,6 +65,19 @@ class Architecture(unittest.TestCase):
         self.assertEqual(sorted(page), sorted(workspace), "the table's crates")
         for crate, imports in workspace.items():
             self.assertEqual(sorted(page[crate]), sorted(imports), "what %s imports" % crate)
+
+    def test_every_test_file_is_in_a_program(self):
+        # Cargo makes a program of each file in tests/ and each folder with a main.rs; files that no program declares never run.
+        files = {os.path.realpath(file) for file in glob.glob(os.path.join(ROOT, "crates/*/tests/**/*.rs"), recursive=True)}
+        left = [file for file in files if os.path.basename(os.path.dirname(file)) == "tests" or os.path.basename(file) == "main.rs"]
+        self.assertGreater(len(left), 40)
+        reached = set()
+        while left:
+            file = left.pop()
+            if file not in reached:
+                reached.add(file)
+                left += modules(file)
+        self.assertEqual(sorted(os.path.relpath(file, ROOT) for file in files - reached), [])
 
     def test_imports_make_no_circle(self):
         imports, done = dict(real()), set()

@@ -1,6 +1,6 @@
 // Records what a GPU's approximate instructions give for all 2^32 operands: sums of hashes over blocks of operands, and
 // over samples of them, one line for each form. `scripts/record-approximations` builds and runs it; the test beside this
-// folder (approximate.rs) compares the definitions with the sums, and says what the numbers mean.
+// folder (main.rs) compares the definitions with the sums, and says what the numbers mean.
 //
 // With a second argument, a folder, it writes there the results of all operands that the others follow from, as
 // `scripts/fit-approximations` reads them.

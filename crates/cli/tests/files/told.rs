@@ -1,0 +1,22 @@
+//! Seeds for the fuzz target of the audit library's reports to the launcher; the tests check the same properties.
+
+use cushim_testkit::doctor;
+
+const SEED: &[u8] =
+    b"+7 /usr/bin/app\n?7 libm.so.6\n+7 /lib/libm.so.6\n+8 linux-vdso.so.1\n?8 libcudnn.so.9\n";
+
+#[test]
+fn seeds_for_fuzzing() {
+    for cut in 0..=SEED.len() {
+        doctor::told(&SEED[..cut]);
+    }
+    for at in 0..SEED.len() {
+        let mut damaged = SEED.to_vec();
+        damaged[at] ^= 0x2a;
+        doctor::told(&damaged);
+    }
+    let Some(folder) = std::env::var_os("CUSHIM_FUZZ_SEEDS") else { return };
+    let folder = std::path::Path::new(&folder).join("doctor_told");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("seed"), SEED).unwrap();
+}

@@ -1,0 +1,58 @@
+//! nvcc's PTX for the repository's CUDA programs compiles, or the refusal names a known reason.
+
+use crate::common;
+
+#[path = "../../../ptx/tests/common/mod.rs"]
+mod nvcc;
+
+use cushim_ptx_jit::Kernel;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Known reasons for which a kernel stays with the interpreter, as parts of the message.
+const REASONS: [&str; 4] = [
+    "calls through pointers are not compiled",
+    "calls of the module's functions are not compiled",
+    "not compiled yet",
+    "vectors of 8 are not compiled",
+];
+
+#[test]
+fn every_kernel_compiles_or_says_why() {
+    // Only the newest toolkit: the output of the others differs little and takes as long again.
+    let newest = |(nvcc, _): &(std::path::PathBuf, _)| nvcc.to_string_lossy().contains("cuda-13");
+    for (nvcc, arch) in nvcc::toolkits().into_iter().filter(newest) {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let mut sources = vec![root.join("../ptx/tests/features.cu")];
+        for entry in std::fs::read_dir(root.join("../../c-tests/cuda")).unwrap() {
+            sources.push(entry.unwrap().path());
+        }
+        let (mut compiled, mut kept) = (0, Vec::new());
+        for source in sources.iter().filter(|s| s.extension().is_some_and(|e| e == "cu")) {
+            // Older toolkits lack calls that some programs make.
+            let Ok(text) = nvcc::ptx(&nvcc, arch, source, &[]) else { continue };
+            let module = cushim_ptx::parse(&text).and_then(|m| cushim_ptx::check(&m)).unwrap();
+            let module = Arc::new(module);
+            for (n, f) in module.functions.iter().enumerate() {
+                if !f.entry {
+                    continue;
+                }
+                match Kernel::new(&module, n as u32, [32, 1, 1]) {
+                    Ok(_) => compiled += 1,
+                    Err(e) => {
+                        let e = e.to_string();
+                        assert!(
+                            REASONS.iter().any(|r| e.ends_with(r)),
+                            "{}: {e}",
+                            source.display()
+                        );
+                        kept.push(e);
+                    }
+                }
+            }
+        }
+        println!("{}: {compiled} compiled, {} interpreted", nvcc.display(), kept.len());
+        kept.iter().for_each(|e| println!("  {e}"));
+        assert!(compiled >= 5 * kept.len(), "{compiled} compiled, interpreted: {kept:#?}");
+    }
+}

@@ -1,0 +1,48 @@
+//! nvcc's PTX for the repository's CUDA programs is accepted completely and can
+//! run: no instruction is refused.
+
+use crate::common;
+
+use std::path::Path;
+
+#[test]
+fn every_cuda_program_is_accepted() {
+    std::thread::scope(|s| {
+        for (nvcc, arch) in common::toolkits() {
+            s.spawn(move || programs(&nvcc, arch));
+        }
+    });
+}
+
+fn programs(nvcc: &Path, arch: &str) {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let cuda = root.join("../../c-tests/cuda");
+    let mut sources = vec![root.join("tests/features.cu")];
+    // Without the programs that compute: they are many, a compiler takes seconds for each, and scripts/cpu-check
+    // runs them all.
+    for entry in std::fs::read_dir(cuda).unwrap() {
+        sources.push(entry.unwrap().path());
+    }
+    let mut accepted = 0;
+    for source in sources.iter().filter(|s| s.extension().is_some_and(|e| e == "cu")) {
+        // 11.8 and 12.4 lack functions that some programs call.
+        let Ok(text) = common::ptx(nvcc, arch, source, &[]) else { continue };
+        let name = source.display();
+        let module = match cushim_ptx::parse(&text) {
+            Ok(m) => m,
+            Err(e) => panic!("{}: {name}: {e}", nvcc.display()),
+        };
+        assert_eq!(module.address_size, 64, "{name}");
+        let entries = module.functions.iter().filter(|f| f.entry).count();
+        assert_eq!(entries, text.matches(".entry").count(), "{name}");
+        let checked = match cushim_ptx::check(&module) {
+            Ok(m) => m,
+            Err(e) => panic!("{}: {name}: {e}", nvcc.display()),
+        };
+        for f in &checked.functions {
+            assert_eq!(f.refusals, [], "{name}: {}", f.name);
+        }
+        accepted += 1;
+    }
+    assert!(accepted >= 20, "{}: only {accepted} programs compiled", nvcc.display());
+}
