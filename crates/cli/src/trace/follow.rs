@@ -167,7 +167,9 @@ impl Follow {
 impl Followed {
     fn open(&mut self) -> Result<(), cushim_trace::Error> {
         if self.file.is_none() {
-            self.file = Some(TraceFile::open(&self.path)?);
+            let mut file = TraceFile::open(&self.path)?;
+            file.follow()?;
+            self.file = Some(file);
         }
         Ok(())
     }

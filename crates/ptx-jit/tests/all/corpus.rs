@@ -1,6 +1,5 @@
 //! nvcc's PTX for the repository's CUDA programs compiles, or the refusal names a known reason.
 
-
 #[path = "../../../ptx/tests/common/mod.rs"]
 mod nvcc;
 

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use super::decode::{u32_at, u64_at};
 use crate::Error;
-use crate::clock::Timeline;
+use crate::clock::{self, Timeline};
 use crate::layout::*;
 
 /// What the first page says.
@@ -34,8 +34,8 @@ pub struct Header {
     pub timeline: Timeline,
 }
 
-/// Reads the first page of `file`, which is called `path`.
-pub(super) fn read_header(file: &File, path: &Path) -> Result<Header, Error> {
+/// Reads the first page of `file`, which is called `path`. `live`: a process of this machine may be writing it.
+pub(super) fn read_header(file: &File, path: &Path, live: bool) -> Result<Header, Error> {
     let mut page = [0; size_of::<FileHeader>()];
     let mut tries = 0;
     loop {
@@ -79,23 +79,37 @@ pub(super) fn read_header(file: &File, path: &Path) -> Result<Header, Error> {
         monotonic_ns: u64_at(&page, at + 8),
         realtime_ns: u64_at(&page, at + 16),
     };
+    let first = calibration(std::mem::offset_of!(FileHeader, first));
+    let latest = calibration(std::mem::offset_of!(FileHeader, latest));
+    let (closed, tsc) = (u32_at(&page, 20) == 1, u32_at(&page, 12) & FLAG_TSC != 0);
+    let latest = if live && !closed { now(first, tsc).unwrap_or(latest) } else { latest };
     let mut lost = [0; LOST_KINDS];
     for (i, n) in lost.iter_mut().enumerate() {
         *n = u64_at(&page, std::mem::offset_of!(FileHeader, lost) + i * 8);
     }
     Ok(Header {
         pid: u32_at(&page, 16),
-        closed: u32_at(&page, 20) == 1,
+        closed,
         used: u64_at(&page, 24),
         limit: u64_at(&page, 32),
         lost,
-        tsc: u32_at(&page, 12) & FLAG_TSC != 0,
+        tsc,
         keep: (u32_at(&page, 12) & FLAG_RING != 0)
             .then(|| u64_at(&page, std::mem::offset_of!(FileHeader, keep))),
         overwritten: u64_at(&page, std::mem::offset_of!(FileHeader, overwritten)),
-        timeline: Timeline::new(
-            calibration(std::mem::offset_of!(FileHeader, first)),
-            calibration(std::mem::offset_of!(FileHeader, latest)),
-        ),
+        timeline: Timeline::new(first, latest),
     })
+}
+
+/// This moment, as the writer of a file with this `first` calibration would see it. The writer's latest calibration
+/// may be milliseconds behind the first one: a line through both is wrong by 85 us half a second later (measured on a busy
+/// machine), and by less once the writer calibrates again, so that two events a moment apart would get different lines.
+///
+/// `None` if the writer's monotonic clock is not this process's (it is in another time namespace).
+fn now(first: Calibration, tsc: bool) -> Option<Calibration> {
+    const SAME_NS: u64 = 1_000_000_000;
+    let now = clock::calibrate(tsc);
+    let since_1970 = |at: Calibration| at.realtime_ns.wrapping_sub(at.monotonic_ns) as i64;
+    let is_same = since_1970(now).abs_diff(since_1970(first)) < SAME_NS;
+    (is_same && now.ticks > first.ticks && now.monotonic_ns > first.monotonic_ns).then_some(now)
 }

@@ -56,6 +56,8 @@ pub struct TraceFile {
     heads: BinaryHeap<Reverse<(u64, u32)>>,
     /// Calls that did not come back are handed out too.
     last: bool,
+    /// A process of this machine writes the file meanwhile.
+    live: bool,
 }
 
 struct MetaChunk {
@@ -118,7 +120,7 @@ impl TraceFile {
 
     /// As [`TraceFile::open`], with the open `file`; messages call it `path`.
     pub fn of(file: File, path: &Path) -> Result<Self, Error> {
-        let header = read_header(&file, path)?;
+        let header = read_header(&file, path, false)?;
         let mut trace = TraceFile {
             path: path.to_owned(),
             file,
@@ -136,9 +138,17 @@ impl TraceFile {
             finished: Vec::new(),
             heads: BinaryHeap::new(),
             last: false,
+            live: false,
         };
         trace.refresh()?;
         Ok(trace)
+    }
+
+    /// The file is one that a process of this machine writes meanwhile: until the process closes it,
+    /// times are converted with this machine's clocks as they are.
+    pub fn follow(&mut self) -> Result<(), Error> {
+        self.live = true;
+        self.refresh()
     }
 
     /// The file.
@@ -171,7 +181,7 @@ impl TraceFile {
     /// The same, with chunks that were `found` before. Those of a ring are looked at once for each look at the file,
     /// and not for each of its buffers: both may be thousands.
     fn refresh_with(&mut self, mut found: Vec<Found>) -> Result<(), Error> {
-        self.header = read_header(&self.file, &self.path)?;
+        self.header = read_header(&self.file, &self.path, self.live)?;
         self.find_chunks(&mut found)?;
         // In a ring, file order is not time order; otherwise all sequences are 0, and the sort
         // keeps their order.

@@ -391,6 +391,8 @@ impl Drop for Errno {
 }
 
 #[cfg(test)]
+mod live;
+#[cfg(test)]
 mod ring_tests;
 #[cfg(test)]
 mod tests;
