@@ -136,12 +136,11 @@ impl View {
 }
 
 impl Layout {
-    /// Whether columns (rows) do not overlap. What is only read may be one column for all.
-    fn is_right(&self, is_read: bool) -> bool {
+    /// Whether columns (rows) do not overlap: not even those that are only read may (measured on an H200, cuBLAS 13.0).
+    fn is_right(&self) -> bool {
         let [rows, columns] = self.sizes;
         let least = if self.by_rows { columns } else { rows };
-        let enough = self.leading >= least.max(1) || (is_read && self.leading == 0);
-        rows >= 0 && columns >= 0 && self.count >= 0 && enough
+        rows >= 0 && columns >= 0 && self.count >= 0 && self.leading >= least.max(1)
     }
 
     fn operand(&self, at: u64) -> Operand {
@@ -182,8 +181,10 @@ impl Matmul {
         };
         let fits = seen(a, op_a) == [m, k] && seen(b, op_b) == [k, n] && c.sizes == d.sizes;
         let counted = self.layouts.iter().all(|layout| layout.count == d.count);
-        let right = [a, b, c].iter().all(|read| read.is_right(true)) && d.is_right(false);
-        if !(fits && counted && right) {
+        let right = self.layouts.iter().all(Layout::is_right);
+        // Factors of two types are bytes of two formats.
+        let same = a.kind == b.kind || (a.kind.size() == 1 && b.kind.size() == 1);
+        if !(fits && counted && right && same) {
             return Err(status::INVALID_VALUE);
         }
         let known = types(a.kind, d.kind, self.scale, self.compute);
@@ -221,8 +222,11 @@ impl Matmul {
             Function::Relu { .. } | Function::ReluGradient => 128,
             Function::Gelu { .. } | Function::GeluGradient => 8,
         };
-        let is_wrong = granule != 0
-            && (auxiliary == 0 || leading < m || leading % granule != 0 || batch % granule != 0);
+        if granule != 0 && auxiliary == 0 {
+            return Err(status::NOT_SUPPORTED);
+        }
+        let is_wrong =
+            granule != 0 && (leading < m || leading % granule != 0 || batch % granule != 0);
         let has_vector = self.epilogue.bias.is_some()
             || self.epilogue.gradient.is_some()
             || self.epilogue.factor_sums.is_some();

@@ -283,12 +283,11 @@ pub unsafe extern "C" fn heuristic<const K: usize>(
     if preference == 0 || wanted < 1 || results.is_null() || found.is_null() {
         return status::INVALID_VALUE;
     }
-    // SAFETY: the program's variable, which is not null.
-    unsafe { found.write(0) };
+    // After an error the number is what it was (measured on an H200, cuBLAS 13.0).
     if let Err(status) = matmul::<K>(of, [a, b, c, d]) {
         return status;
     }
-    // SAFETY: the program's, with room for one at least.
+    // SAFETY: the program's two places, with room for one result at least; neither is null.
     unsafe {
         results.write(Heuristic::of(status::SUCCESS));
         found.write(1);
