@@ -64,6 +64,8 @@ int main(void) {
 
     void *graph = NULL;
     printf("capture %d", cudaStreamBeginCapture((void *)0x40, 0));
+    /* It is being captured already, and is still after this call. */
+    printf(" %d", cudaStreamBeginCapture((void *)0x40, 0));
     for (int i = 0; i < 2; i++) printf(" %d", LAUNCH(d3(i + 1, 1, 1), d3(32, 1, 1), 0, (void *)0x40, alpha(at, 40 + i, 4)));
     printf(" %d\n", cudaStreamEndCapture((void *)0x40, &graph));
     printf("after capture %d\n", LAUNCH1(alpha(at, 8, 8)));

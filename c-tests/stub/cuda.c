@@ -216,6 +216,7 @@ int cuFuncGetParamInfo(void *f, size_t index, size_t *offset, size_t *size) {
     return 0;
 }
 
+#include "cuda_code.h"
 #include "cuda_memory.h"
 #include "cuda_variables.h"
 #include "cuda_streams.h"

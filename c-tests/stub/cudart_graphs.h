@@ -67,7 +67,12 @@ cudaError_t cudaGraphLaunch(void *exec, void *stream) {
     return exec ? 0 : 1;
 }
 cudaError_t cudaGraphExecDestroy(void *exec) { LOG("exec=%d", !!exec); return 0; }
-cudaError_t cudaStreamBeginCapture(void *stream, int mode) { LOG("stream=%#lx mode=%d", (unsigned long)stream, mode); capturing = 1; return 0; }
+cudaError_t cudaStreamBeginCapture(void *stream, int mode) {
+    LOG("stream=%#lx mode=%d", (unsigned long)stream, mode);
+    if (capturing) return 401; /* it goes on */
+    capturing = 1;
+    return 0;
+}
 /* A forbidden call during a capture invalidates it. */
 static cudaError_t forbidden(const char *function) {
     stub_log(LIBRARY, function, "capturing=%d", capturing);

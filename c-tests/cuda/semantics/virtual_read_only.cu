@@ -48,6 +48,9 @@ int main()
     CU(cuMemcpyHtoD(at, host, sizeof host));
     CK(cudaMalloc(&out, sizeof *out));
     CK(cudaMemset(out, 0, sizeof *out));
+    // A copy of less than 64 KB from pageable memory returns before it has written, and a change of access waits for nothing:
+    // the copy's write would fail, and the next call tell of it.
+    CK(cudaDeviceSynchronize());
     access.flags = CU_MEM_ACCESS_FLAGS_PROT_READ;
     CU(cuMemSetAccess(at, unit, &access, 1));
     unsigned long long flags = 9;

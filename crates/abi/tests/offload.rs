@@ -1,8 +1,6 @@
 //! The fuzz target for the data that programs pass to LLVM's libomptarget, on seeds and random data.
 
-use std::path::Path;
-
-use cushim_testkit::offload as fuzz;
+use cushim_testkit::{corpus, offload as fuzz};
 
 fn put(bytes: &mut Vec<u8>, words: &[u64]) {
     words.iter().for_each(|word| bytes.extend(word.to_le_bytes()));
@@ -58,18 +56,18 @@ fn anything_at_all() {
 /// Writes the seeds with which `scripts/fuzz` begins.
 #[test]
 fn seeds_for_fuzzing() {
-    let Some(folder) = std::env::var_os("CUSHIM_FUZZ_SEEDS") else { return };
-    let folder = Path::new(&folder).join("offload_tables");
-    std::fs::create_dir_all(&folder).unwrap();
-    for (n, seed) in seeds().into_iter().enumerate() {
-        std::fs::write(folder.join(format!("seed-{n}")), seed).unwrap();
-    }
+    corpus::seeds("offload_tables", seeds());
+}
+
+/// A misspelt name would find no inputs, and the test would pass.
+#[test]
+#[should_panic(expected = "there is no fuzz target offload_table:")]
+fn a_target_that_does_not_exist_has_no_inputs() {
+    corpus::regressions("offload_table", fuzz::everything);
 }
 
 /// Inputs with which fuzzing once found a fault.
 #[test]
 fn regressions() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/regressions/offload_tables");
-    let Ok(folder) = std::fs::read_dir(root) else { return };
-    folder.for_each(|file| fuzz::everything(&std::fs::read(file.unwrap().path()).unwrap()));
+    corpus::regressions("offload_tables", fuzz::everything);
 }

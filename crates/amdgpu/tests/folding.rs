@@ -15,6 +15,7 @@ use cushim_amdgpu::memory::{Checked, Memory, Range};
 use cushim_amdgpu::table::{Encoding, rows};
 use cushim_amdgpu::target::Isa;
 use cushim_amdgpu::wave::{State, Wave};
+use cushim_testkit::needs;
 
 /// Instructions and their equivalents in LLVM IR; the file's head explains the format.
 const TABLE: &str = include_str!("folding/operations.txt");
@@ -266,12 +267,8 @@ fn excused(name: &str, letter: u8, operands: &[u64; 3], ours: u64, theirs: u64) 
 
 #[test]
 fn instructions_are_what_llvm_folds() {
-    let program =
-        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target/toolkits/clang-19/bin/opt");
-    if !program.exists() {
-        println!("left out: there is no opt in target/toolkits (scripts/cuda-toolkits clang)");
-        return;
-    }
+    let what = "AMD instructions beside what LLVM folds";
+    let Some(program) = needs::of_toolkit("clang-19", "bin/opt", what) else { return };
     let mut random = Random(0x853c_49e6_748f_ea9b);
     let operations = operations();
     // LLVM folds AMD's intrinsics only for AMD's target.

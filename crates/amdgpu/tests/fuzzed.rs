@@ -1,6 +1,6 @@
 //! The bodies of the fuzz targets on random data, and on data that is almost valid.
 
-use cushim_testkit::amdgpu;
+use cushim_testkit::{amdgpu, corpus};
 
 struct Random(u64);
 
@@ -59,4 +59,11 @@ fn random_code_ends_or_is_stopped() {
         data[56..58].copy_from_slice(&0x0bu16.to_le_bytes());
         amdgpu::executed(&data);
     }
+}
+
+/// Inputs with which fuzzing once found a fault.
+#[test]
+fn regressions() {
+    corpus::regressions("amd_decode", amdgpu::decoded);
+    corpus::regressions("amd_execute", amdgpu::executed);
 }

@@ -239,14 +239,12 @@ fn without_bound_variables_the_code_stays() {
     assert_eq!(new.replace(".visible .const .align 8 .u64 cushim_bound[1];\n", ""), text);
 }
 
-use cushim_testkit::bind as fuzz;
+use cushim_testkit::{bind as fuzz, corpus};
 
 /// The fuzz target's body, on random sequences of PTX fragments with a fixed seed.
 #[test]
 fn any_text_is_rewritten_or_refused() {
-    // Regressions that fuzzing found.
-    fuzz::rewritten(include_bytes!("../../../fuzz/regressions/bind_rewrite/string-without-end"));
-    fuzz::rewritten(include_bytes!("../../../fuzz/regressions/bind_rewrite/sum-of-variables"));
+    corpus::regressions("bind_rewrite", fuzz::rewritten);
     let pieces = [
         "ld.const.u32 r0, [c",
         "+8",

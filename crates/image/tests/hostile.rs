@@ -1,7 +1,7 @@
 //! The fuzz targets' functions over seeds, damaged seeds and every input with which
 //! fuzzing once found a fault: a short fuzzing run in every test run.
 
-use cushim_testkit::image as targets;
+use cushim_testkit::{corpus, image as targets};
 
 use std::path::{Path, PathBuf};
 
@@ -24,13 +24,8 @@ const TARGETS: [Target; 9] = [
     ("image_written", targets::written),
 ];
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-/// Files of a folder; none if it is missing.
 fn files(folder: &Path) -> Vec<Vec<u8>> {
-    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let entries = std::fs::read_dir(folder).unwrap();
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
     paths.sort();
     paths.iter().filter(|path| path.is_file()).map(|path| std::fs::read(path).unwrap()).collect()
@@ -92,22 +87,15 @@ fn seeds() -> Vec<Vec<u8>> {
 /// Writes the seeds to the folder of `cargo fuzz`; `scripts/fuzz` runs it.
 #[test]
 fn seeds_for_fuzzing() {
-    let Some(folder) = std::env::var_os("CUSHIM_FUZZ_SEEDS") else { return };
     for (target, _) in TARGETS {
-        let folder = Path::new(&folder).join(target);
-        std::fs::create_dir_all(&folder).unwrap();
-        for (index, seed) in seeds().iter().enumerate() {
-            std::fs::write(folder.join(format!("seed-{index}")), seed).unwrap();
-        }
+        corpus::seeds(target, seeds());
     }
 }
 
 #[test]
 fn seeds_and_regressions() {
     for (name, target) in TARGETS {
-        for input in files(&root().join("fuzz/regressions").join(name)) {
-            target(&input);
-        }
+        corpus::regressions(name, target);
     }
     for seed in seeds() {
         for (_, target) in TARGETS {

@@ -1,7 +1,7 @@
 //! Seeds for the fuzz target; the tests check the same properties on them.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
-use cushim_testkit::rules;
+use cushim_testkit::{corpus, rules};
 
 const SEEDS: [&str; 6] = [
     "[[redirect]]\nmatch = { kernel = 'k' }\nimage = ['a.ptx', '/b.hipfb']\n",
@@ -40,13 +40,8 @@ fn seeds_for_fuzzing() {
             }
         }
     }
-    let Some(folder) = std::env::var_os("CUSHIM_FUZZ_SEEDS") else { return };
-    let manifests: Vec<String> = SEEDS.iter().map(|seed| (*seed).to_owned()).collect();
-    for (target, seeds) in [("rules_manifest", manifests), ("rules_compiled", compiled)] {
-        let folder = std::path::Path::new(&folder).join(target);
-        std::fs::create_dir_all(&folder).unwrap();
-        for (i, seed) in seeds.iter().enumerate() {
-            std::fs::write(folder.join(i.to_string()), seed).unwrap();
-        }
-    }
+    corpus::regressions("rules_manifest", rules::manifest);
+    corpus::regressions("rules_compiled", rules::handed_over);
+    corpus::seeds("rules_manifest", SEEDS);
+    corpus::seeds("rules_compiled", compiled);
 }

@@ -2,7 +2,7 @@
 //! CUDA 12.4, PyTorch, Triton, JAX, CuPy, Numba. `symbols.txt` holds each symbol, its short
 //! name and its parameter types; `UPDATE_GOLDEN=1 cargo test` writes it anew.
 
-use cushim_testkit::names as fuzz;
+use cushim_testkit::{corpus, names as fuzz};
 
 use std::path::Path;
 
@@ -74,26 +74,13 @@ fn seeds_for_fuzzing() {
     let types =
         ["int", "float4", "__half", "float const*", "void (*)(int, float*)", "Box<int>::E", "dim3"];
     let values = types.map(|kind| [kind.as_bytes(), &[0], &[0x3f; 16]].concat());
-    let Some(folder) = std::env::var_os("CUSHIM_FUZZ_SEEDS").map(std::path::PathBuf::from) else {
-        return;
-    };
-    let write = |target: &str, seeds: &mut dyn Iterator<Item = Vec<u8>>| {
-        std::fs::create_dir_all(folder.join(target)).unwrap();
-        for (n, seed) in seeds.enumerate() {
-            std::fs::write(folder.join(target).join(format!("seed-{n}")), seed).unwrap();
-        }
-    };
-    write("names_symbol", &mut symbols().map(|s| s.as_bytes().to_vec()));
-    write("names_value", &mut values.into_iter());
+    corpus::seeds("names_symbol", symbols());
+    corpus::seeds("names_value", values);
 }
 
 /// Inputs with which fuzzing once found a fault.
 #[test]
 fn regressions() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/regressions");
-    for (target, run) in [("names_symbol", fuzz::symbol as fn(&[u8])), ("names_value", fuzz::value)]
-    {
-        let Ok(folder) = std::fs::read_dir(root.join(target)) else { continue };
-        folder.for_each(|file| run(&std::fs::read(file.unwrap().path()).unwrap()));
-    }
+    corpus::regressions("names_symbol", fuzz::symbol);
+    corpus::regressions("names_value", fuzz::value);
 }

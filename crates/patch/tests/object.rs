@@ -1,7 +1,7 @@
 //! A library with a static runtime, built by the installed compiler: the functions found in it, and that
 //! damaged copies do no harm.
 
-use cushim_testkit::patch as fuzz;
+use cushim_testkit::{corpus, patch as fuzz};
 
 use std::process::Command;
 
@@ -226,6 +226,13 @@ fn broken_archives() {
         broken[at] = 0xff;
         fuzz::archive(&broken);
     }
+}
+
+/// Inputs with which fuzzing once found a fault.
+#[test]
+fn regressions() {
+    corpus::regressions("patch_archive", fuzz::archive);
+    corpus::regressions("patch_object", fuzz::object);
 }
 
 /// Files that are cut off anywhere, and files with each byte of the tables changed.

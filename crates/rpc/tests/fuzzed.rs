@@ -1,7 +1,6 @@
-//! The bodies of the fuzz targets `rpc_serve` and `rpc_format`, on seeds, on damaged seeds and on random bytes. If
-//! `CUSHIM_FUZZ_SEEDS` names a folder, the seeds are written there.
+//! The bodies of the fuzz targets `rpc_serve` and `rpc_format`, on seeds, on damaged seeds and on random bytes.
 
-use cushim_testkit::rpc;
+use cushim_testkit::{corpus, rpc};
 
 /// Pseudo-random numbers, the same in each run.
 struct Random(u64);
@@ -66,13 +65,13 @@ fn seeds_and_damaged_seeds() {
 }
 
 #[test]
+fn regressions() {
+    corpus::regressions("rpc_serve", rpc::serve);
+    corpus::regressions("rpc_format", rpc::format);
+}
+
+#[test]
 fn seeds_for_fuzzing() {
-    let Some(folder) = std::env::var_os("CUSHIM_FUZZ_SEEDS") else { return };
-    for (name, seeds) in [("rpc_serve", scripts()), ("rpc_format", formats())] {
-        let folder = std::path::Path::new(&folder).join(name);
-        std::fs::create_dir_all(&folder).unwrap();
-        for (number, seed) in seeds.iter().enumerate() {
-            std::fs::write(folder.join(format!("seed-{number}")), seed).unwrap();
-        }
-    }
+    corpus::seeds("rpc_serve", scripts());
+    corpus::seeds("rpc_format", formats());
 }

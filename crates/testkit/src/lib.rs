@@ -3,6 +3,7 @@
 //!
 //! A function takes any bytes, and panics only if the code under test breaks a promise. Owns these promises. Must not
 //! know: the source of the bytes, or their limits of time and memory (`fuzz/src/bound.rs`). No shipped crate imports it.
+//! Beside them: where inputs are kept (`corpus`), and what tests need of the machine (`needs`).
 
 #[cfg(feature = "amdgpu")]
 pub mod amdgpu;
@@ -12,6 +13,7 @@ pub mod analysis;
 pub mod bind;
 #[cfg(feature = "cli")]
 pub mod check;
+pub mod corpus;
 #[cfg(feature = "jit")]
 pub mod device;
 #[cfg(feature = "cli")]
@@ -24,6 +26,7 @@ pub mod jit;
 pub mod kfd;
 #[cfg(feature = "names")]
 pub mod names;
+pub mod needs;
 pub mod numbers;
 #[cfg(feature = "abi")]
 pub mod offload;

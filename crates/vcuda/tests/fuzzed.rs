@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 use cushim_testkit::numbers::Numbers;
-use cushim_testkit::vcuda as targets;
+use cushim_testkit::{corpus, vcuda as targets, vcuda_shared};
 
 #[test]
 fn launches_of_any_shape_are_answered() {
@@ -14,6 +14,7 @@ fn launches_of_any_shape_are_answered() {
     good.extend([7; 29]);
     let mut numbers = Numbers(2_463_534_242);
     targets::launch(&good);
+    corpus::regressions("vcuda_launch", targets::launch);
     for _ in 0..2000 {
         targets::launch(&numbers.spoil(&good));
     }
@@ -24,6 +25,7 @@ fn shared_memory_and_conditions_with_any_values_are_answered() {
     let mut numbers = Numbers(9_876_543_211);
     for _ in 0..300 {
         let bytes: Vec<u8> = (0..600).map(|_| numbers.next(256) as u8).collect();
-        cushim_testkit::vcuda_shared::calls(&bytes);
+        vcuda_shared::calls(&bytes);
     }
+    corpus::regressions("vcuda_shared", vcuda_shared::calls);
 }

@@ -7,7 +7,7 @@ use cushim_image::arch::{Arch, SmVariant};
 use cushim_image::fatbin::{Image, Kind, write};
 use cushim_image::{Codec, Limits};
 use cushim_testkit::numbers::Numbers;
-use cushim_testkit::vcuda as targets;
+use cushim_testkit::{corpus, vcuda as targets};
 
 #[test]
 fn spoiled_images_are_chosen_or_refused() {
@@ -30,4 +30,5 @@ fn spoiled_images_are_chosen_or_refused() {
             targets::image(&numbers.spoil(good));
         }
     }
+    corpus::regressions("vcuda_image", targets::image);
 }

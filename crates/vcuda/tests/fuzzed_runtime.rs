@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
-use cushim_testkit::vcuda_runtime as targets;
+use cushim_testkit::{corpus, vcuda_runtime as targets};
 
 #[test]
 fn calls_with_any_values_are_answered() {
@@ -28,4 +28,5 @@ fn calls_with_any_values_are_answered() {
             .collect();
         targets::calls(&bytes);
     }
+    corpus::regressions("vcuda_runtime", targets::calls);
 }

@@ -4,10 +4,11 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use cushim_testkit::needs;
+
 pub fn program() -> Option<PathBuf> {
-    let clang = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target/toolkits/clang-19");
-    let program = clang.join("root/usr/lib/llvm-19/bin/llvm-mc");
-    program.exists().then_some(program)
+    let what = "AMD instructions beside LLVM's disassembler";
+    needs::of_toolkit("clang-19", "root/usr/lib/llvm-19/bin/llvm-mc", what)
 }
 
 /// A numbered `s_nop` follows each drawn instruction, so that the output's lines can be told apart.

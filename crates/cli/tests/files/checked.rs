@@ -1,7 +1,7 @@
 //! Seeds for the fuzz targets of `cushim check` and `cushim profile`; the tests check the same
 //! properties on them.
 
-use cushim_testkit::{check, profile};
+use cushim_testkit::{check, corpus, profile};
 
 const TOLD: &[u8] = br#"{"begin":7}
 {"pid":7,"key":"a [x]","fold":"a","tool":"memory","kind":"out of bounds","message":"invalid write","kernel":"add(int*)","symbol":"_Z3addPi","block":[1,0,0],"thread":[2,3,0],"place":"a.cu:4, PTX 5:6","file":"/x/a.cu","line":4,"trails":[{"what":"launched","call":"cudaLaunchKernel","frames":[{"function":"go()","place":"a.py:9"},{"function":"main"}]}]}
@@ -44,9 +44,7 @@ fn seeds_for_fuzzing() {
                 property(&damaged);
             }
         }
-        let Some(folder) = std::env::var_os("CUSHIM_FUZZ_SEEDS") else { continue };
-        let folder = std::path::Path::new(&folder).join(name);
-        std::fs::create_dir_all(&folder).unwrap();
-        std::fs::write(folder.join("seed"), seed).unwrap();
+        corpus::regressions(name, property);
+        corpus::seeds(name, [seed]);
     }
 }

@@ -3,7 +3,7 @@
 
 use cushim_cli::replay::folder::CapturedLaunch;
 
-use cushim_testkit::replay;
+use cushim_testkit::{corpus, replay};
 
 const SEED: &str = r#"{"format":1,"kernel":"k","grid":[1,1,1],"block":[32,1,1],"shared":0,"image":"image","arguments":"arguments",
     "parameters":[{"offset":0,"bytes":8}],"buffers":[{"before":"a","after":"b","bytes":4,"pointers":[{"at":0,"offset":4}]}]}"#;
@@ -14,8 +14,6 @@ fn seeds_for_fuzzing() {
     for cut in 0..=SEED.len() {
         replay::launch(&SEED.as_bytes()[..cut]);
     }
-    let Some(folder) = std::env::var_os("CUSHIM_FUZZ_SEEDS") else { return };
-    let folder = std::path::Path::new(&folder).join("replay_launch");
-    std::fs::create_dir_all(&folder).unwrap();
-    std::fs::write(folder.join("seed"), SEED).unwrap();
+    corpus::regressions("replay_launch", replay::launch);
+    corpus::seeds("replay_launch", [SEED]);
 }

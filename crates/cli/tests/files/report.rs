@@ -1,7 +1,7 @@
 //! Reports of made-up trace files. `UPDATE_GOLDEN=1 cargo test` writes the golden files anew.
 
 use crate::manual;
-use cushim_testkit::analysis as fuzz;
+use cushim_testkit::{analysis as fuzz, corpus};
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -426,19 +426,10 @@ fn damaged_files() {
 fn seeds_for_fuzzing() {
     let targets = [("trace_report", fuzz::report as fn(&[u8])), ("trace_export", fuzz::export)];
     for (target, run) in targets {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/regressions");
-        if let Ok(folder) = std::fs::read_dir(root.join(target)) {
-            folder.for_each(|file| run(&std::fs::read(file.unwrap().path()).unwrap()));
-        }
+        corpus::regressions(target, run);
         let seeds = [process(1, Some(0), 3, 100, "_Z4stepIfEvPT_i").bytes(), hostile().bytes()];
         seeds.iter().for_each(|seed| run(seed));
-        let Some(folder) = std::env::var_os("CUSHIM_FUZZ_SEEDS").map(PathBuf::from) else {
-            continue;
-        };
-        std::fs::create_dir_all(folder.join(target)).unwrap();
-        for (n, seed) in seeds.iter().enumerate() {
-            std::fs::write(folder.join(target).join(format!("seed-{n}")), seed).unwrap();
-        }
+        corpus::seeds(target, seeds);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Seeds for the fuzz target of the audit library's reports to the launcher; the tests check the same properties.
 
-use cushim_testkit::doctor;
+use cushim_testkit::{corpus, doctor};
 
 const SEED: &[u8] =
     b"+7 /usr/bin/app\n?7 libm.so.6\n+7 /lib/libm.so.6\n+8 linux-vdso.so.1\n?8 libcudnn.so.9\n";
@@ -15,8 +15,6 @@ fn seeds_for_fuzzing() {
         damaged[at] ^= 0x2a;
         doctor::told(&damaged);
     }
-    let Some(folder) = std::env::var_os("CUSHIM_FUZZ_SEEDS") else { return };
-    let folder = std::path::Path::new(&folder).join("doctor_told");
-    std::fs::create_dir_all(&folder).unwrap();
-    std::fs::write(folder.join("seed"), SEED).unwrap();
+    corpus::regressions("doctor_told", doctor::told);
+    corpus::seeds("doctor_told", [SEED]);
 }

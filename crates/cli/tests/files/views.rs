@@ -2,7 +2,7 @@
 //! golden files anew.
 
 use crate::manual;
-use cushim_testkit::trace as fuzz;
+use cushim_testkit::{corpus, trace as fuzz};
 
 use std::cell::RefCell;
 use std::io::{self, Write};
@@ -433,11 +433,7 @@ fn damaged_files_are_shown_as_far_as_they_go() {
 /// Seeds for `scripts/fuzz`, and inputs with which fuzzing once found a fault.
 #[test]
 fn seeds_for_fuzzing() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/regressions/trace_file");
-    if let Ok(folder) = std::fs::read_dir(root) {
-        folder.for_each(|file| fuzz::file(&std::fs::read(file.unwrap().path()).unwrap()));
-    }
-    let Some(folder) = std::env::var_os("CUSHIM_FUZZ_SEEDS").map(PathBuf::from) else { return };
+    corpus::regressions("trace_file", fuzz::file);
     let mut s = Sample::new(1, 0, &["app"]);
     s.call(MALLOC, 90_000, 0, 0, 1, &[0x7f3a_0000_0000, 4096]);
     let args = bytes(&[&pointer(0), &1i32.to_le_bytes()]);
@@ -446,9 +442,9 @@ fn seeds_for_fuzzing() {
         s.at(DRIVER_LAUNCH, 1, Some(700), 0, Body::Launch(launch(1, [2, 1, 1], 0, &args)));
     }
     s.at(0, 0, Some(0), 0, Body::Mark("here"));
-    std::fs::create_dir_all(folder.join("trace_file")).unwrap();
-    s.file.write(&folder.join("trace_file/seed-0")).unwrap();
-    std::fs::write(folder.join("trace_file/seed-1"), as_ring(s.file.bytes())).unwrap();
+    let seeds = [s.file.bytes(), as_ring(s.file.bytes())];
+    seeds.iter().for_each(|seed| fuzz::file(seed));
+    corpus::seeds("trace_file", seeds);
 }
 
 /// The same file as a flight recorder's, with a mark in the mailbox.

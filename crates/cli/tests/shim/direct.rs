@@ -67,6 +67,12 @@ fn the_driver_gets_the_same() {
                 through(&ran),
                 through(&bare)
             );
+            // A captured stream's launches are all the runtime's.
+            let captured = |ran: &Ran| {
+                let lines = ran.log.iter().filter(|line| line.library.starts_with("cudart"));
+                lines.filter(|l| l.is_launch() && l.value("stream") == Some("0x40")).count()
+            };
+            assert_eq!((captured(&bare), captured(&ran)), (2, 2), "{major} {name}={value}");
             assert!(ran.stderr.contains("kernels were launched by the driver"), "{}", ran.stderr);
         }
     }

@@ -151,7 +151,9 @@ fn a_full_disk() {
         assert!(Command::new("umount").arg(disk).status().unwrap().success());
     };
     if !mount("1m") {
-        crate::lab::left_out("a full disk under images: no small file system can be mounted here");
+        cushim_testkit::needs::left_out(
+            "a full disk under images: no small file system can be mounted here",
+        );
         return;
     }
     let how = How::shim()

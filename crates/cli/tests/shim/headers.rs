@@ -8,8 +8,9 @@ use std::process::Command;
 
 use cushim_abi::structs::*;
 use cushim_abi::{Signature, all_driver, all_runtime};
+use cushim_testkit::needs;
 
-use crate::lab::{Lab, cudart, root};
+use crate::lab::{Lab, cudart};
 
 /// The toolkits that stand for the majors.
 pub const TOOLKITS: [(u32, &str); 3] = [(11, "cuda-11.8"), (12, "cuda-12.4"), (13, "cuda-13.5")];
@@ -82,14 +83,7 @@ fn includes(headers: &[&str]) -> String {
 
 /// The folder of an installed toolkit; if it is missing, says what is left out.
 pub fn toolkit(name: &str) -> Option<PathBuf> {
-    let folder = root().join("target/toolkits").join(name);
-    if folder.is_dir() {
-        return Some(folder);
-    }
-    crate::lab::left_out(&format!(
-        "tests with the toolkit {name}: scripts/cuda-toolkits installs it"
-    ));
-    None
+    needs::toolkit(name, "the preloaded library beside what the vendors ship")
 }
 
 /// Identifiers followed by `(` in preprocessed headers: all declared functions, and some other names.
@@ -287,7 +281,7 @@ fn libraries_export_what_the_lists_say() {
     }
     let Some(driver) = toolkit("libcuda-550") else { return };
     let path = ["libcuda.so.1", "lib/libcuda.so.1", "lib64/libcuda.so.1"].map(|p| driver.join(p));
-    let Some(path) = path.into_iter().find(|p| p.exists()) else { return };
+    let path = path.into_iter().find(|p| p.exists()).expect("libcuda-550 has the driver's library");
     let exported = exported(&path);
     let exported: BTreeSet<&str> = exported.iter().map(String::as_str).collect();
     let listed: BTreeSet<&str> =

@@ -324,9 +324,7 @@ fn nvidias_static_runtimes() {
     for (name, major) in [("cuda-12.4", 12), ("cuda-13.5", 13)] {
         let Some(toolkit) = toolkit(name) else { continue };
         let archive = toolkit.join("lib64/libcudart_static.a");
-        if !archive.exists() {
-            continue;
-        }
+        assert!(archive.exists(), "{} is missing", archive.display());
         let lab = Lab::new();
         let define = format!("-DMAJOR={major}");
         let archive = archive.to_str().unwrap();

@@ -21,16 +21,6 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-/// Reports that a test left something out, and why; `scripts/test` repeats it at its end.
-pub fn left_out(what: &str) {
-    eprintln!("left out: {what}");
-    if let Some(file) = std::env::var_os("TEST_SKIPS") {
-        let line = format!("{what}\n");
-        let opened = std::fs::OpenOptions::new().append(true).create(true).open(file);
-        opened.and_then(|mut file| std::io::Write::write_all(&mut file, line.as_bytes())).unwrap();
-    }
-}
-
 /// libcushim_audit.so beside the program.
 pub fn audit() -> PathBuf {
     library_of("libcushim_audit.so")
@@ -233,7 +223,7 @@ impl Lab {
         command.arg("-I").arg(root().join("c-tests/stub")).arg("-o").arg(&into);
         let done = command.output().unwrap_or_else(|e| panic!("{}: {e}", by.display()));
         if !done.status.success() {
-            eprintln!("left out: {command:?}\n{}", String::from_utf8_lossy(&done.stderr));
+            eprintln!("{command:?}\n{}", String::from_utf8_lossy(&done.stderr));
         }
         done.status.success().then_some(into)
     }

@@ -13,6 +13,7 @@ mod exports;
 mod files;
 mod gpuevents;
 mod gputime;
+mod handles;
 mod headers;
 mod hip;
 mod imports;

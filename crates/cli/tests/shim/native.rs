@@ -10,7 +10,8 @@ fn libraries() -> Option<String> {
     let folders = TOOLKITS.iter().map(|&(major, name)| {
         let toolkit = toolkit(name)?;
         let folder = ["lib64", "lib"].map(|l| toolkit.join(l));
-        let folder = folder.into_iter().find(|l| l.join(cudart(major)).exists())?;
+        let folder = folder.into_iter().find(|l| l.join(cudart(major)).exists());
+        let folder = folder.unwrap_or_else(|| panic!("{name} has no {}", cudart(major)));
         Some(folder.to_str().unwrap().to_owned())
     });
     folders.collect::<Option<Vec<_>>>().map(|f| f.join(":"))

@@ -255,7 +255,7 @@ fn an_object_of_rustc() {
                 |error| error.to_string(),
                 |done| String::from_utf8_lossy(&done.stderr).lines().take(5).collect(),
             );
-            return crate::lab::left_out(&format!("rustc's own offloading: {why}"));
+            return cushim_testkit::needs::left_out(&format!("rustc's own offloading: {why}"));
         }
     }
     let ran = behaves(&lab, &lab.path("rust"), &[], &how(&folder));

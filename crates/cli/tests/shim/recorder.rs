@@ -269,7 +269,7 @@ fn a_full_disk() {
         [("400k", "0"), ("64k", "0"), ("8k", "0"), ("400k", "4M")].iter().enumerate()
     {
         let Some(small) = Small::mount(lab.path(&format!("small{n}")), size) else {
-            crate::lab::left_out("a full disk: this user may not mount a tmpfs");
+            cushim_testkit::needs::left_out("a full disk: this user may not mount a tmpfs");
             return;
         };
         let into = small.0.join("x.cushim");
@@ -297,7 +297,7 @@ fn a_disk_that_is_full_from_the_beginning() {
     let lab = Lab::new();
     let program = lab.program("steps.c", 12);
     let Some(small) = Small::mount(lab.path("small-full"), "8k") else {
-        crate::lab::left_out("a full disk: this user may not mount a tmpfs");
+        cushim_testkit::needs::left_out("a full disk: this user may not mount a tmpfs");
         return;
     };
     std::fs::write(small.0.join("fill"), [0; 8 << 10]).unwrap();

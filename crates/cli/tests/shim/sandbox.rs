@@ -4,7 +4,9 @@
 use std::path::Path;
 
 use crate::compare::behaves;
-use crate::lab::{How, Lab, left_out, library};
+use cushim_testkit::needs::left_out;
+
+use crate::lab::{How, Lab, library};
 
 fn how() -> How {
     // The stub's own log needs calls that are refused here.

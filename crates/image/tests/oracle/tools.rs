@@ -3,27 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The folder of a toolkit; `None` and a message if it is not installed.
+/// The folder of a toolkit; if it is not installed, reports what is left out.
 pub fn toolkit(name: &str) -> Option<PathBuf> {
-    let root = std::env::var_os("CUSHIM_TOOLKITS")
-        .map(PathBuf::from)
-        .unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/toolkits"));
-    let path = root.join(name);
-    if path.is_dir() {
-        return Some(path);
-    }
-    left_out(&format!("images beside the tools of {name}: scripts/cuda-toolkits installs it"));
-    None
-}
-
-/// Reports that a test left something out, and why; `scripts/test` repeats it at its end.
-fn left_out(what: &str) {
-    eprintln!("left out: {what}");
-    if let Some(file) = std::env::var_os("TEST_SKIPS") {
-        let line = format!("{what}\n");
-        let opened = std::fs::OpenOptions::new().append(true).create(true).open(file);
-        opened.and_then(|mut file| std::io::Write::write_all(&mut file, line.as_bytes())).unwrap();
-    }
+    cushim_testkit::needs::toolkit(name, "images beside the compilers' own tools")
 }
 
 /// A source file in `tests/data`.

@@ -1,6 +1,6 @@
 //! Random valid kernels: compares the compiler with the interpreter.
 
-use cushim_testkit::jit;
+use cushim_testkit::{corpus, jit};
 
 /// A number from the environment, for long runs apart from the tests: other kernels, or more.
 fn number(name: &str, otherwise: u64) -> u64 {
@@ -24,6 +24,14 @@ fn random_kernels_do_the_same() {
             panic!("kernel {n}:\n{}", jit::program(&data));
         }
     }
+}
+
+/// Inputs with which fuzzing once found a fault.
+#[test]
+fn regressions() {
+    corpus::regressions("jit_program", jit::run);
+    corpus::regressions("jit_object", jit::object);
+    corpus::regressions("jit_wire", jit::wire);
 }
 
 /// Runs this program again, for processors of another level.

@@ -3,14 +3,19 @@
 use std::path::PathBuf;
 use std::process::Command;
 
+use cushim_testkit::needs;
+
 /// A library of the toolkits, where the environment names none: beside those that the system has.
 pub fn library() -> Option<PathBuf> {
     if std::env::var_os("CUSHIM_LLVM").is_some() {
         return None;
     }
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target/toolkits");
-    let mut all: Vec<PathBuf> =
-        std::fs::read_dir(root).into_iter().flatten().flatten().map(|e| e.path()).collect();
+    let mut all: Vec<PathBuf> = std::fs::read_dir(needs::toolkits())
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|e| e.path())
+        .collect();
     all.sort();
     let inside = |folder: &PathBuf| {
         let folder = folder.join("root/usr/lib/x86_64-linux-gnu");
@@ -53,11 +58,7 @@ pub fn again(test: &str, waits: &str) -> bool {
     assert!(done.status.success() && text.contains("1 passed"), "{done:?}");
     if text.contains(NONE) {
         println!("{NONE}");
-        if let Some(skips) = std::env::var_os("TEST_SKIPS") {
-            let file = std::fs::OpenOptions::new().append(true).create(true).open(skips);
-            let line = b"kernels by LLVM: no libLLVM here\n";
-            let _ = file.and_then(|mut f| std::io::Write::write_all(&mut f, line));
-        }
+        needs::left_out("kernels by LLVM: no libLLVM here");
     }
     false
 }

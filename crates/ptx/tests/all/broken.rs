@@ -1,6 +1,6 @@
 //! Invalid text: an error, no panic, and no IR with dangling references.
 
-use cushim_testkit::ptx as fuzz;
+use cushim_testkit::{corpus, ptx as fuzz};
 
 const TEXTS: [&str; 2] =
     [include_str!("../fixtures/warps.ptx"), include_str!("../fixtures/memory.ptx")];
@@ -29,20 +29,11 @@ fn every_cut_and_many_swaps() {
 
 #[test]
 fn seeds_for_fuzzing() {
-    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/regressions");
     for (target, run) in [("ptx_parse", fuzz::parse as fn(&[u8])), ("ptx_check", fuzz::check)] {
         for text in TEXTS {
             run(text.as_bytes());
         }
-        for file in std::fs::read_dir(root.join(target)).into_iter().flatten() {
-            run(&std::fs::read(file.unwrap().path()).unwrap());
-        }
-        if let Some(seeds) = std::env::var_os("CUSHIM_FUZZ_SEEDS") {
-            let dir = std::path::Path::new(&seeds).join(target);
-            std::fs::create_dir_all(&dir).unwrap();
-            for (n, text) in TEXTS.iter().enumerate() {
-                std::fs::write(dir.join(n.to_string()), text).unwrap();
-            }
-        }
+        corpus::regressions(target, run);
+        corpus::seeds(target, TEXTS);
     }
 }

@@ -7,19 +7,19 @@ pub mod device;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The toolkits that `scripts/cuda-toolkits` installs, with the
-/// architecture to compile for. Empty if none is installed.
+/// nvcc of each toolkit, with the architecture to compile for; reports those that are not installed.
 pub fn toolkits() -> Vec<(PathBuf, &'static str)> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/toolkits");
-    let found: Vec<_> = [("cuda-11.8", "sm_80"), ("cuda-12.4", "sm_80"), ("cuda-13.5", "sm_80")]
-        .into_iter()
-        .map(|(dir, arch)| (root.join(dir).join("bin/nvcc"), arch))
-        .filter(|(nvcc, _)| nvcc.exists())
-        .collect();
-    if found.is_empty() {
-        eprintln!("no nvcc: run scripts/cuda-toolkits to have this test compile CUDA sources");
-    }
-    found
+    ["cuda-11.8", "cuda-12.4"].into_iter().filter_map(toolkit).chain(newest()).collect()
+}
+
+/// nvcc of the newest toolkit, as [`toolkits`].
+pub fn newest() -> Option<(PathBuf, &'static str)> {
+    toolkit("cuda-13.5")
+}
+
+fn toolkit(name: &str) -> Option<(PathBuf, &'static str)> {
+    let nvcc = cushim_testkit::needs::of_toolkit(name, "bin/nvcc", "PTX that nvcc writes")?;
+    Some((nvcc, "sm_80"))
 }
 
 /// Compiles one source to PTX. `None` if this nvcc refuses it (its

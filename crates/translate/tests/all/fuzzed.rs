@@ -1,6 +1,6 @@
 //! The body of the fuzz target on valid PTX, and on the same text damaged.
 
-use cushim_testkit::translate;
+use cushim_testkit::{corpus, translate};
 
 const TEXTS: [&str; 3] = [
     include_str!("../../../ptx/tests/fixtures/memory.ptx"),
@@ -15,6 +15,10 @@ fn texts_are_emitted_or_refused() {
     }
     translate::table(b"cushim kernels 1\nk\t4\t8\tFH\t0\t1\t64\n");
     translate::table(b"cushim kernels 1\nk\t4\t8\n");
+    corpus::regressions("translate_emit", |input| {
+        translate::emitted(input);
+        translate::table(input);
+    });
 }
 
 #[test]

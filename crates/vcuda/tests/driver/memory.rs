@@ -317,4 +317,5 @@ fn whatever_is_accepted_is_possible() {
             .collect();
         crate::arguments::run(&data);
     }
+    cushim_testkit::corpus::regressions("vcuda_copies", crate::arguments::run);
 }
