@@ -42,6 +42,10 @@ def run(command, env=None, limit=LIMIT):
         return Outcome(None, out, err)
 
 
+class LeftOut(Exception):
+    """Why a program cannot be judged on this machine."""
+
+
 def patiently(program, attempt):
     """The outcome of `attempt`, a function of the seconds that it may take, and a word on how often it was tried: a program
     that may hang by itself (`hangs` in PROGRAMS) is tried three times."""
@@ -133,6 +137,9 @@ def check_program(cushim, program, variant, path, gpu, env=None, major=13):
     of the CUDA that it was built with."""
     results = []
     alone, again = patiently(program, lambda limit: run([path], env, limit))
+    if gpu and alone.status is None and "hangs" in program.options:
+        raise LeftOut("NVIDIA's driver waits in it without cushim, too: three attempts of %s s did not end, after %r" %
+                      (program.options["hangs"], lines(alone.out)[-1:]))
     if gpu:
         wrong = unlike_expected(program.beside("expected"), alone.out, major)
         if alone.status != 0:
@@ -214,23 +221,34 @@ def check_all(tally, tasks, jobs):
     """Runs tasks, `jobs` in parallel; prints each one's line when it is done."""
     def timed(task):
         begin = time.monotonic()
+        results, why = [], None
         try:
             results = task.function()
+        except LeftOut as error:
+            why = str(error)
         except Exception as error:  # the others go on
             results = [("check", ["%s: %s" % (type(error).__name__, error)])]
-        return task, results, time.monotonic() - begin
+        return task, results, why, time.monotonic() - begin
 
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         for done in concurrent.futures.as_completed([pool.submit(timed, task) for task in tasks]):
-            task, results, took = done.result()
-            tally.add("%s, %.0f s" % (task.where, took), results)
+            task, results, why, took = done.result()
+            where = "%s, %.0f s" % (task.where, took)
+            if why:
+                tally.leave_out(where, why)
+            tally.add(where, results)
 
 
 class Tally:
     """Counts results, and prints differences as they arrive."""
 
     def __init__(self):
-        self.passed = self.failed = 0
+        self.passed = self.failed = self.left_out = 0
+
+    def leave_out(self, where, why):
+        """Prints what is not judged, and why."""
+        self.left_out += 1
+        print("left out %s: %s" % (where, why), flush=True)
 
     def add(self, where, results):
         """Takes the results of one task; prints one line for it, and more for differences."""
@@ -249,5 +267,6 @@ class Tally:
 
     def close(self):
         """Prints the closing line; returns the exit status."""
-        print("%d passed, %d failed" % (self.passed, self.failed), flush=True)
+        more = ", %d left out" % self.left_out if self.left_out else ""
+        print("%d passed, %d failed%s" % (self.passed, self.failed, more), flush=True)
         return 1 if self.failed or not self.passed else 0

@@ -3,6 +3,8 @@
     python3 -m unittest discover -s c-tests/harness
 """
 
+import contextlib
+import io
 import itertools
 import json
 import os
@@ -46,6 +48,26 @@ class Hanging(unittest.TestCase):
         self.assertEqual((outcome.status, word, self.limits), (3, ", at the second attempt", [7, 7]))
         outcome, _ = runs.patiently(self.program(["hangs=7"]), self.outcomes(None, None, None, 0))
         self.assertEqual((outcome.status, len(self.limits)), (None, 3))
+
+    def test_what_does_not_end_natively_is_left_out(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "waits")
+            with open(path, "w") as file:
+                file.write("#!/bin/sh\necho one\nexec sleep 60\n")
+            os.chmod(path, stat.S_IRWXU)
+            check = lambda: runs.check_program(None, self.program(["hangs=1"]), None, path, True)
+            with self.assertRaisesRegex(runs.LeftOut, r"three attempts of 1 s did not end, after \['one'\]"):
+                check()
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            tally = runs.Tally()
+
+            def waits():
+                raise runs.LeftOut("it waits")
+            runs.check_all(tally, [runs.Task("one", waits), runs.Task("two", lambda: [("alone", [])])], 1)
+            self.assertEqual(tally.close(), 0)
+        self.assertIn("left out one, 0 s: it waits\n", said.getvalue())
+        self.assertTrue(said.getvalue().endswith("1 passed, 0 failed, 1 left out\n"))
 
     def test_a_trace_that_hung_is_removed(self):
         folders = [tempfile.mkdtemp() for _ in range(2)]
