@@ -4,6 +4,7 @@ use super::emitter::Emit;
 use super::float::float_type;
 use super::val::Val;
 use crate::simt::plan::shape::Class;
+use crate::warp::task::Halves;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use cushim_ptx::ir::{Dst, Inst};
 use cushim_ptx::sem::{Clamp, Convert, Mode, Operation};
@@ -13,7 +14,27 @@ use cushim_ptx::types::Scalar;
 impl Emit<'_> {
     pub(super) fn convert(&mut self, inst: &Inst, args: &[Val]) -> Option<Vec<Val>> {
         let Operation::Convert(what) = inst.sem else { return None };
+        if let Some(task) = Halves::of_conversion(what) {
+            let operands = if what.is_of_one() { 1 } else { 2 };
+            let narrow = (0..operands).all(|n| self.class_of(inst, n) == Class::Narrow);
+            if !narrow || Self::register_bits(inst) > 32 {
+                return None;
+            }
+            return self.halves_helper(task, 0, &args[..operands]).map(|v| vec![v]);
+        }
         let v = match what {
+            Convert::Float { from: Scalar::Bf16, to: Scalar::F32, mode }
+                if mode.is_plain()
+                    && self.class_of(inst, 0) == Class::Narrow
+                    && Self::register_bits(inst) <= 32 =>
+            {
+                // Zeros are appended, to NaNs, too.
+                Some(
+                    self.map(Class::Narrow, &args[..1], &mut |e, a, _| {
+                        e.b.ins().ishl_imm_u(a[0], 16)
+                    }),
+                )
+            }
             Convert::Integer { from, to, saturate: false } => self.int_to_int(inst, to, from, args),
             Convert::FromInteger { from, to, round: Round::Nearest, clamp: Clamp::None } => {
                 self.int_to_float(inst, to, from, args)

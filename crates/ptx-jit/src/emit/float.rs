@@ -6,7 +6,8 @@
 use super::emitter::Emit;
 use super::val::Val;
 use crate::simt::plan::shape::Class;
-use crate::warp::{Which, task};
+use crate::warp::Which;
+use crate::warp::task::{self, Halves};
 use cranelift_codegen::ir::condcodes::FloatCC;
 use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
 use cushim_ptx::ir::{Dst, Inst, Src};
@@ -47,7 +48,9 @@ impl Emit<'_> {
         let what = inst.sem.float()?;
         let Float { op, ty, flush: ftz, .. } = what;
         if what.packed || !matches!(ty, Scalar::F32 | Scalar::F64) {
-            return None;
+            let operands = if op == FloatOp::Fma { 3 } else { 2 };
+            let packed = if what.packed { task::PACKED } else { 0 };
+            return self.halves_helper(Halves::of(what)?, packed, &args[..operands]);
         }
         let function = match op {
             FloatOp::Ex2 | FloatOp::Lg2 | FloatOp::Tanh | FloatOp::Sin | FloatOp::Cos => true,
@@ -153,6 +156,23 @@ impl Emit<'_> {
             self.pass(n, &[(a, Class::Narrow)], true);
         }
         self.call_raw(which, flags, self.act);
+        Some(self.receive(0, Class::Narrow, false))
+    }
+
+    /// What all lanes do at once with halves in a helper (`run/vector_half.rs`).
+    pub(super) fn halves_helper(&mut self, task: Halves, more: u32, args: &[Val]) -> Option<Val> {
+        if args.iter().all(|a| a.uniform().is_some()) {
+            // One value: the helper for any operation does as well.
+            return None;
+        }
+        let mut flags = task as u32 * task::HALVES | more;
+        for (n, a) in args.iter().enumerate() {
+            if a.uniform().is_some() {
+                flags |= task::SAME << n;
+            }
+            self.pass(n, &[(a.clone(), Class::Narrow)], true);
+        }
+        self.call_raw(Which::Halves, flags, self.act);
         Some(self.receive(0, Class::Narrow, false))
     }
 

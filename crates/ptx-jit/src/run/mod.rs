@@ -43,6 +43,7 @@ mod trial;
 mod turn;
 mod vector_access;
 mod vector_float;
+mod vector_half;
 mod vector_int;
 
 pub use arena::{Arena, Mapped};

@@ -43,7 +43,7 @@ pub(super) fn flushing(flags: u32) -> u32 {
 
 /// Puts operands that have one value for all lanes into every lane.
 #[inline(always)]
-fn spread(slots: &mut [Slot; SLOTS], flags: u32) {
+pub(super) fn spread(slots: &mut [Slot; SLOTS], flags: u32) {
     for (n, slot) in slots.iter_mut().enumerate().take(3) {
         if flags & SAME << n != 0 {
             let slot = narrow(slot);

@@ -19,5 +19,5 @@ macro_rules! helpers {
 }
 
 helpers! {
-    Pure, Dispatch, Spin, Arrive, Meet, Load, Store, Atom, Collective, Clock, Trap, Call, CopyAsync, Ex2, Lg2, Tanh, Sin, Cos, Rcp, Rsqrt, Sqrt, DivApprox, DivFull, Directed, Fused, Enter, Save, Restore, Mbarrier, Integers, Shuffle, Asynchronous, Texture, Show, Pause,
+    Pure, Dispatch, Spin, Arrive, Meet, Load, Store, Atom, Collective, Clock, Trap, Call, CopyAsync, Ex2, Lg2, Tanh, Sin, Cos, Rcp, Rsqrt, Sqrt, DivApprox, DivFull, Directed, Fused, Halves, Enter, Save, Restore, Mbarrier, Integers, Shuffle, Asynchronous, Texture, Show, Pause,
 }

@@ -1,7 +1,12 @@
 //! Numbers that tell helpers for whole warps what to do.
 
 use cushim_ptx::ir::Inst;
-use cushim_ptx::sem::{BitOp, Collective, CollectiveOp, Half, IntegerOp, Operation, Permute, Way};
+use cushim_ptx::sem::{
+    BitOp, Clamp, Collective, CollectiveOp, Convert, Float, FloatOp, Half, IntegerOp, Operation,
+    Permute, Way,
+};
+use cushim_ptx::soft::Round;
+use cushim_ptx::types::Scalar;
 
 /// What to do; the number that the helper is called with.
 macro_rules! tasks {
@@ -109,3 +114,81 @@ pub(crate) const DOWN: u32 = 2;
 pub(crate) const UP: u32 = 4;
 /// The first operand has one value for all lanes; shifted up by one, the second has.
 pub(crate) const SAME: u32 = 8;
+/// Registers hold two numbers each.
+pub(crate) const PACKED: u32 = 64;
+/// What [`Halves`] are multiplied with in the number that their helper is called with.
+pub(crate) const HALVES: u32 = 128;
+
+/// What is done with halves and bfloat16.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub(crate) enum Halves {
+    AddF16,
+    SubF16,
+    MulF16,
+    FmaF16,
+    AddBf16,
+    SubBf16,
+    MulBf16,
+    FmaBf16,
+    F16ToF32,
+    F32ToF16,
+    F32ToBf16,
+    PairToF16,
+    PairToBf16,
+}
+
+impl Halves {
+    /// All, by their numbers.
+    pub(crate) const ALL: &[Halves] = &[
+        Halves::AddF16,
+        Halves::SubF16,
+        Halves::MulF16,
+        Halves::FmaF16,
+        Halves::AddBf16,
+        Halves::SubBf16,
+        Halves::MulBf16,
+        Halves::FmaBf16,
+        Halves::F16ToF32,
+        Halves::F32ToF16,
+        Halves::F32ToBf16,
+        Halves::PairToF16,
+        Halves::PairToBf16,
+    ];
+
+    /// The arithmetic that an instruction asks for, if it is here.
+    pub(crate) fn of(what: Float) -> Option<Halves> {
+        if what.flush || what.clamp != Clamp::None || what.round != Round::Nearest {
+            return None;
+        }
+        let at = match what.op {
+            FloatOp::Add => 0,
+            FloatOp::Sub => 1,
+            FloatOp::Mul => 2,
+            FloatOp::Fma => 3,
+            _ => return None,
+        };
+        match what.ty {
+            Scalar::F16 => Self::ALL.get(at).copied(),
+            Scalar::Bf16 => Self::ALL.get(4 + at).copied(),
+            _ => None,
+        }
+    }
+
+    /// The conversion that an instruction asks for, if it is here.
+    pub(crate) fn of_conversion(what: Convert) -> Option<Halves> {
+        let (mode, task) = match what {
+            Convert::Float { from: Scalar::F16, to: Scalar::F32, mode } => (mode, Halves::F16ToF32),
+            Convert::Float { from: Scalar::F32, to: Scalar::F16, mode } => (mode, Halves::F32ToF16),
+            Convert::Float { from: Scalar::F32, to: Scalar::Bf16, mode } => {
+                (mode, Halves::F32ToBf16)
+            }
+            Convert::Halves { to: Scalar::F16 | Scalar::F16x2, mode } => (mode, Halves::PairToF16),
+            Convert::Halves { to: Scalar::Bf16 | Scalar::Bf16x2, mode } => {
+                (mode, Halves::PairToBf16)
+            }
+            _ => return None,
+        };
+        mode.is_plain().then_some(task)
+    }
+}

@@ -14,7 +14,7 @@ const BIAS: i32 = 1023;
 const SIGN: u64 = 1 << 63;
 
 /// The result's bits in the format, [`Format::F16`] or [`Format::BF16`]; `None` for other operations. A NaN may be any.
-pub(super) fn nearest(op: FloatOp, f: Format, a: [u64; 3]) -> Option<u64> {
+pub fn nearest(op: FloatOp, f: Format, a: [u64; 3]) -> Option<u64> {
     // Twice, so that the compiler knows the format.
     if f == Format::F16 { of(op, Format::F16, a) } else { of(op, Format::BF16, a) }
 }

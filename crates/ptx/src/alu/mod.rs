@@ -9,7 +9,7 @@ mod compare;
 mod convert;
 mod float;
 pub mod fused;
-mod half;
+pub mod half;
 mod int;
 mod out;
 pub mod sfu;

@@ -60,6 +60,14 @@ pub struct Mode {
     pub finite: bool,
 }
 
+impl Mode {
+    /// Whether the number is rounded to nearest, and nothing else is done to it.
+    pub fn is_plain(&self) -> bool {
+        let changes = self.whole || self.flush || self.finite || self.clamp != Clamp::None;
+        self.round == Round::Nearest && !changes
+    }
+}
+
 const WHOLE: [(Word, Round); 4] = [
     (Word::Rni, Round::Nearest),
     (Word::Rzi, Round::Zero),
