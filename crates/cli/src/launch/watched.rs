@@ -8,6 +8,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use cushim_names::Foreign as _;
 
 use super::{
     Backend, BackendArgs, Cuda, Ending, Environment, Fmad, Held, Signals, Told, id::run_id,
@@ -56,13 +57,15 @@ impl<'a> Watched<'a> {
     /// Runs it to its end. `variables` returns further variables for its processes, which write
     /// into the file that it gets; `tool` is in that file's name.
     ///
+    /// Returns also the error that some of it could not be written.
+    ///
     /// # Errors
     /// The program cannot be run, or the file cannot be written or read.
     pub fn run(
         self,
         tool: &str,
         variables: impl FnOnce(&Path) -> Environment,
-    ) -> Result<(Ending, Vec<u8>), Error> {
+    ) -> Result<(Ending, Vec<u8>, Result<(), Error>), Error> {
         let place = Told::new(tool)?;
         let mut environment = self.cuda.environment(Some(&self.command[0]));
         environment.extend(variables(&place.file));
@@ -75,7 +78,12 @@ impl<'a> Watched<'a> {
         let held = Held::fork(self.command, &environment, &signals)?;
         let ending = held.release()?.wait(&mut signals, &mut || {});
         signals.release_keyboard();
-        Ok((ending, place.read()?))
+        let missing = Error::Usage(format!(
+            "the report is incomplete: not all could be written into {}; TMPDIR chooses another folder",
+            place.file.shown()
+        ));
+        let complete = if place.is_incomplete() { Err(missing) } else { Ok(()) };
+        Ok((ending, place.read()?, complete))
     }
 }
 
