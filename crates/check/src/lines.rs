@@ -5,10 +5,11 @@
 //! the lines say.
 
 use std::fs::File;
-use std::io::Write;
+use std::io::{self, Write};
+use std::mem::ManuallyDrop;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -20,24 +21,36 @@ pub const MISSING: u32 = libc::S_ISVTX;
 /// The file, open for lines.
 #[derive(Debug)]
 pub struct Lines {
-    file: Mutex<File>,
+    path: PathBuf,
+    /// Which file it is: device and number; `None` where the system does not say.
+    known: Option<(u64, u64)>,
+    /// Never closed: a program that closes every descriptor may have given the number to a file of its own.
+    file: Mutex<ManuallyDrop<File>>,
     missing: AtomicBool,
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    let flags = libc::O_NOFOLLOW | libc::O_CLOEXEC;
+    File::options().append(true).custom_flags(flags).open(path)
+}
+
+fn which(file: &File) -> io::Result<(u64, u64)> {
+    file.metadata().map(|file| (file.dev(), file.ino()))
 }
 
 impl Lines {
     /// A file that is there, and is no link. `None` where it cannot be written.
     pub fn open(path: &Path) -> Option<Lines> {
-        let flags = libc::O_NOFOLLOW | libc::O_CLOEXEC;
-        let file = File::options().append(true).custom_flags(flags).open(path).ok()?;
-        Some(Lines { file: Mutex::new(file), missing: AtomicBool::new(false) })
+        let file = open(path).ok()?;
+        let known = which(&file).ok();
+        let file = Mutex::new(ManuallyDrop::new(file));
+        Some(Lines { path: path.to_owned(), known, file, missing: AtomicBool::new(false) })
     }
 
     /// Adds a line, in one write: those of several processes do not mix.
     pub fn write(&self, mut line: String) {
         line.push('\n');
-        let mut file = lock(&self.file);
-        let written = without_signal(|| file.write_all(line.as_bytes()));
-        drop(file);
+        let written = self.with(|mut file| without_signal(|| file.write_all(line.as_bytes())));
         if let Err(error) = written
             && self.mark_missing()
         {
@@ -49,10 +62,34 @@ impl Lines {
     pub fn mark_missing(&self) -> bool {
         let first = !self.missing.swap(true, Relaxed);
         if first {
-            // SAFETY: a descriptor that is open while the lock is held, and a number.
-            unsafe { libc::fchmod(lock(&self.file).as_raw_fd(), 0o600 | MISSING) };
+            let _ = self.with(|file| {
+                // SAFETY: a descriptor that is open, and a number.
+                unsafe { libc::fchmod(file.as_raw_fd(), 0o600 | MISSING) };
+                Ok(())
+            });
         }
         first
+    }
+
+    /// With the file, opened again if the program has closed it.
+    fn with(&self, work: impl FnOnce(&File) -> io::Result<()>) -> io::Result<()> {
+        let mut file = lock(&self.file);
+        if !self.is_it(&file) {
+            let again = open(&self.path)?;
+            if !self.is_it(&again) {
+                return Err(io::ErrorKind::NotFound.into());
+            }
+            *file = ManuallyDrop::new(again);
+        }
+        work(&file)
+    }
+
+    fn is_it(&self, file: &File) -> bool {
+        match which(file) {
+            Ok(found) => self.known.is_none_or(|known| known == found),
+            // A sandbox may refuse to say which file it is.
+            Err(error) => error.raw_os_error() != Some(libc::EBADF),
+        }
     }
 }
 
@@ -100,9 +137,25 @@ mod tests {
             (0, "one\n".into())
         );
         // A descriptor that cannot be written, as one whose disk is full.
-        let reading = Lines { file: Mutex::new(File::open(&path).unwrap()), ..lines };
+        let reading = ManuallyDrop::new(File::open(&path).unwrap());
+        let reading = Lines { file: Mutex::new(reading), ..lines };
         reading.write("two".into());
         assert_eq!(mode() & MISSING, MISSING);
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "one\n");
+    }
+
+    #[test]
+    fn a_number_that_is_the_programs_now_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, other) = (folder.path().join("told"), folder.path().join("other"));
+        std::fs::write(&path, "").unwrap();
+        let lines = Lines::open(&path).unwrap();
+        let own = File::create(&other).unwrap();
+        let number = lock(&lines.file).as_raw_fd();
+        // SAFETY: descriptors of this test; nobody else writes to them.
+        assert_eq!(unsafe { libc::dup2(own.as_raw_fd(), number) }, number);
+        lines.write("one".into());
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "one\n");
+        assert_eq!(std::fs::read_to_string(&other).unwrap(), "");
     }
 }
