@@ -31,6 +31,9 @@ pub struct WatchedArgs {
     pub lib: Option<PathBuf>,
 }
 
+/// The program's end, what its processes told, and the error that some of it could not be written.
+pub type Watching = (Ending, Vec<u8>, Result<(), Error>);
+
 /// A program to run on the CPU, with its libraries found.
 pub struct Watched<'a> {
     command: &'a [OsString],
@@ -57,15 +60,13 @@ impl<'a> Watched<'a> {
     /// Runs it to its end. `variables` returns further variables for its processes, which write
     /// into the file that it gets; `tool` is in that file's name.
     ///
-    /// Returns also the error that some of it could not be written.
-    ///
     /// # Errors
     /// The program cannot be run, or the file cannot be written or read.
     pub fn run(
         self,
         tool: &str,
         variables: impl FnOnce(&Path) -> Environment,
-    ) -> Result<(Ending, Vec<u8>, Result<(), Error>), Error> {
+    ) -> Result<Watching, Error> {
         let place = Told::new(tool)?;
         let mut environment = self.cuda.environment(Some(&self.command[0]));
         environment.extend(variables(&place.file));
