@@ -21,8 +21,8 @@ pub const ALIGN: u64 = 256;
 const LARGE: u64 = 64 << 10;
 /// Allocations of more have granules of their own, as on a GPU: what is written behind them meets nobody.
 const ALONE: u64 = 1 << 20;
-/// Ranges that are tried: virtual addresses cost nothing, but a process may be limited in them.
-const SIZES: [u64; 6] = [1 << 40, 256 << 30, 64 << 30, 8 << 30, 1 << 30, 64 << 20];
+/// The largest range and the smallest: virtual addresses cost nothing, but a process may be limited in them.
+const SIZES: (u64, u64) = (1 << 40, 32 << 20);
 
 /// The range.
 pub struct Arena {
@@ -111,10 +111,13 @@ impl State {
 }
 
 impl Arena {
-    /// Reserves the range, of 1 TiB or of what the process may have; of nothing where it may have none,
-    /// and then every allocation is refused.
+    /// Reserves the range, of 1 TiB or of a part of what the process may have, which needs the rest for itself; of nothing
+    /// where it may have none, and then every allocation is refused.
     pub fn reserve() -> Arena {
-        let granules = SIZES.iter().find_map(|size| Granules::reserve(*size)).unwrap_or_default();
+        let (most, least) = SIZES;
+        let mut sizes =
+            std::iter::successors(Some(most), |size| (*size > least).then_some(size / 2));
+        let granules = sizes.find_map(|size| Granules::reserve(size, size / 4)).unwrap_or_default();
         let (base, size) = granules.range();
         let arena = Arena { granules, state: Mutex::default() };
         // The first page stays unused: no allocation begins where the range does.

@@ -327,13 +327,15 @@ impl Code for CpuCode {
     }
 }
 
-/// Whether a user hears of it unasked: of a compiler that failed always, and once of a kernel that is too large, which takes
-/// so much longer that it could be taken for a hang.
+/// Whether a user hears of it unasked: of a compiler that failed always, and once of a kernel that is too large, and of a system
+/// that lets nobody make code: that takes so much longer that it could be taken for a hang.
 fn is_told(why: &cushim_ptx_jit::NotCompiled) -> bool {
-    static TOLD: AtomicBool = AtomicBool::new(false);
+    static LARGE: AtomicBool = AtomicBool::new(false);
+    static MEMORY: AtomicBool = AtomicBool::new(false);
     match why {
         cushim_ptx_jit::NotCompiled::Panicked { .. } => true,
-        cushim_ptx_jit::NotCompiled::TooLarge { .. } => !TOLD.swap(true, Ordering::Relaxed),
+        cushim_ptx_jit::NotCompiled::TooLarge { .. } => !LARGE.swap(true, Ordering::Relaxed),
+        cushim_ptx_jit::NotCompiled::Memory(..) => !MEMORY.swap(true, Ordering::Relaxed),
         _ => false,
     }
 }

@@ -44,15 +44,24 @@ fn map(bytes: u64, protection: i32) -> Option<u64> {
     (at != libc::MAP_FAILED).then_some(at as u64)
 }
 
+/// Gives back what [`map`] made, and nobody has seen.
+fn unmap(at: u64, bytes: u64) {
+    // SAFETY: as above.
+    unsafe { libc::munmap(at as *mut _, bytes as usize) };
+}
+
 impl Granules {
-    /// A range of `size` bytes; `None` where the process may not have it.
-    pub(super) fn reserve(size: u64) -> Option<Granules> {
+    /// A range of `size` bytes; `None` where the process may not have it, and then `rest` more.
+    pub(super) fn reserve(size: u64, rest: u64) -> Option<Granules> {
         let whole = map(size + GRANULE, libc::PROT_NONE)?;
         let count = (size / GRANULE) as usize;
         let bytes = (count * size_of::<Entry>()) as u64;
-        let Some(entries) = map(bytes, libc::PROT_READ | libc::PROT_WRITE) else {
-            // SAFETY: mapped above, and nobody has seen it.
-            unsafe { libc::munmap(whole as *mut _, (size + GRANULE) as usize) };
+        let entries = map(rest, libc::PROT_NONE).and_then(|more| {
+            unmap(more, rest);
+            map(bytes, libc::PROT_READ | libc::PROT_WRITE)
+        });
+        let Some(entries) = entries else {
+            unmap(whole, size + GRANULE);
             return None;
         };
         // SAFETY: as many zero bytes that nobody else has, never unmapped; zero is a valid entry.

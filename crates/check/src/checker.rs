@@ -72,8 +72,11 @@ impl Checker {
         elsewhere: Elsewhere,
         read: Read,
     ) -> Option<Checker> {
-        let (bits, findings) =
-            (Bits::new(first, size)?, Findings::open(&options.file, options.stacks)?);
+        let findings = Findings::open(&options.file, options.stacks)?;
+        let Some(bits) = Bits::new(first, size) else {
+            findings.none();
+            return None;
+        };
         let (blocks, pending) = (Mutex::default(), Mutex::default());
         let (launches, broken) = (AtomicU64::new(0), AtomicBool::new(false));
         let races = Mutex::default();

@@ -1,12 +1,9 @@
 //! A finding, and the line that tells it.
 //!
-//! Owns what is told of one, which findings are the same, and the file's lines: each is a JSON object in one write, so that
-//! lines of several processes do not mix. Must not know how anything was found.
+//! Owns what is told of one, which findings are the same, and the file's lines: each is a JSON object. Must not know how
+//! anything was found.
 
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Mutex;
 
@@ -16,6 +13,7 @@ use cushim_names::Name;
 use cushim_ptx::exec::Spot;
 
 use super::json::{Object, list};
+use super::lines::Lines;
 use super::options::Tool;
 use super::trail;
 use super::variable::Variable;
@@ -124,7 +122,7 @@ impl Finding {
 /// Tells findings.
 #[derive(Debug)]
 pub struct Findings {
-    file: Mutex<File>,
+    file: Lines,
     /// How often each was found, by key.
     told: Mutex<HashMap<String, u64>>,
     /// Those in kernels are told apart by the host's stacks.
@@ -134,17 +132,9 @@ pub struct Findings {
 impl Findings {
     /// Into a file that is there, and is no link. `None` where it cannot be written.
     pub fn open(path: &Path, stacks: bool) -> Option<Findings> {
-        let flags = libc::O_NOFOLLOW | libc::O_CLOEXEC;
-        let file = File::options().append(true).custom_flags(flags).open(path).ok()?;
-        let findings = Findings { file: Mutex::new(file), told: Mutex::default(), stacks };
-        findings.write(Object::new().raw("begin", std::process::id()).end());
+        let findings = Findings { file: Lines::open(path)?, told: Mutex::default(), stacks };
+        findings.file.write(Object::new().raw("begin", std::process::id()).end());
         Some(findings)
-    }
-
-    fn write(&self, mut line: String) {
-        line.push('\n');
-        // A full disk has nowhere to be told.
-        let _ = lock(&self.file).write_all(line.as_bytes());
     }
 
     /// Tells a finding, unless it was told.
@@ -162,8 +152,13 @@ impl Findings {
             *count == 1
         };
         if first {
-            self.write(finding.line(&key, fold.as_deref()));
+            self.file.write(finding.line(&key, fold.as_deref()));
         }
+    }
+
+    /// Nothing will be found: whoever reads the file is to know.
+    pub fn none(&self) {
+        self.file.mark_missing();
     }
 
     /// The process ends: how often each was found.
@@ -171,9 +166,9 @@ impl Findings {
         let told = std::mem::take(&mut *lock(&self.told));
         for (key, count) in told.into_iter().filter(|(_, count)| *count > 1) {
             let line = Object::new().raw("pid", std::process::id()).text("key", &key);
-            self.write(line.raw("count", count).end());
+            self.file.write(line.raw("count", count).end());
         }
-        self.write(Object::new().raw("end", std::process::id()).end());
+        self.file.write(Object::new().raw("end", std::process::id()).end());
     }
 }
 

@@ -3,7 +3,7 @@
 //! Owns what is remembered of memory, blocks and calls, the rules, and the findings. Each of its parts knows one thing:
 //! [`options`] what is looked for, [`bits`] a bit for each byte of device memory, [`blocks`] allocations, [`bounds`] what arguments point into, [`stray`] addresses that no allocation explains, [`checker`] the
 //! rules about memory, [`calls`] what driver and runtime tell, [`look`] what kernels do, [`race`] what their threads do to each other, [`trail`] places in the program, [`variable`] variables, [`python`] those in Python code,
-//! [`finding`] what is told, [`json`] its form. Must not know how kernels run, or where memory comes from: engines show what
+//! [`finding`] what is told, [`json`] its form, [`lines`] the file for it. Must not know how kernels run, or where memory comes from: engines show what
 //! they do ([`cushim_ptx::exec::Watch`]), and whoever owns memory says what it gives and takes back.
 
 pub mod bits;
@@ -14,6 +14,7 @@ pub mod checker;
 pub mod finding;
 pub mod json;
 pub mod launched;
+pub mod lines;
 mod look;
 pub mod options;
 mod python;

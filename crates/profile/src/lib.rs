@@ -17,6 +17,7 @@ mod told;
 pub mod traced;
 
 pub use count::{Count, Counts};
+pub use cushim_check::lines::MISSING;
 pub use look::{CountedLaunch, Profile};
 pub use options::Options;
 pub use sums::Launched;

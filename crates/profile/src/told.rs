@@ -1,18 +1,13 @@
 //! The lines that tell launches.
 //!
-//! Owns the file's form: each line is a JSON object in one write, so that lines of several processes do not mix. A line of a launch
-//! has rows, each of what one class of instructions at one line of the source came to; `n` are the counters in the order of
-//! [`Count::ALL`]. Must not know how anything was counted.
+//! Owns the file's form: each line is a JSON object. A line of a launch has rows, each of what one class of
+//! instructions at one line of the source came to; `n` are the counters in the order of [`Count::ALL`]. Must not know how anything was counted.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use cushim_accel::locks::lock;
 use cushim_check::json::{Object, list};
+use cushim_check::lines::Lines;
 use cushim_check::options::names_kernel;
 use cushim_names::Name;
 use cushim_ptx::exec::{Cause, Fault, Spot, shared_layout, shared_size};
@@ -28,7 +23,7 @@ use super::traced::Traced;
 pub struct Profiler {
     /// What is counted.
     pub options: Options,
-    file: Mutex<File>,
+    file: Lines,
     traced: Option<Traced>,
     launches: AtomicU64,
 }
@@ -39,12 +34,11 @@ type Place = (Option<String>, Option<(String, u32)>, Option<String>);
 impl Profiler {
     /// Into a file that is there, and is no link. `None` where it cannot be written.
     pub fn open(options: Options) -> Option<Profiler> {
-        let flags = libc::O_NOFOLLOW | libc::O_CLOEXEC;
-        let file = File::options().append(true).custom_flags(flags).open(&options.file).ok()?;
+        let file = Lines::open(&options.file)?;
         let traced = if options.traced { Traced::find() } else { None };
-        let (file, launches) = (Mutex::new(file), AtomicU64::new(0));
+        let launches = AtomicU64::new(0);
         let profiler = Profiler { options, file, traced, launches };
-        profiler.write(Object::new().raw("begin", std::process::id()).end());
+        profiler.file.write(Object::new().raw("begin", std::process::id()).end());
         Some(profiler)
     }
 
@@ -61,12 +55,6 @@ impl Profiler {
         }
         let behind = self.launches.fetch_add(1, Relaxed).checked_sub(self.options.skip);
         behind.is_some_and(|n| self.options.count.is_none_or(|count| n < count))
-    }
-
-    fn write(&self, mut line: String) {
-        line.push('\n');
-        // A full disk has nowhere to be told.
-        let _ = lock(&self.file).write_all(line.as_bytes());
     }
 
     /// Tells a launch that is over since `end_ns`.
@@ -100,7 +88,7 @@ impl Profiler {
             .raw("local", kernel.local_size)
             .raw("dram_written", sums.written)
             .raw("rows", list(rows));
-        self.write(line.end());
+        self.file.write(line.end());
     }
 }
 

@@ -159,10 +159,14 @@ pub fn run(args: CheckArgs) -> Outcome {
     let outputs = args.outputs().into_iter().flatten().map(|path| launch::output(path));
     let outputs: Vec<PathBuf> = outputs.collect::<Result<_, _>>()?;
     let stacks = known.need_stacks();
-    let (ending, told) = watched.run("check", |file| args.variables(file, stacks))?;
+    let (ending, told, complete) = watched.run("check", |file| args.variables(file, stacks))?;
     let mut report = gather(&told);
     known.apply(&mut report);
-    args.write(&report, &outputs)?;
+    // Nothing found, if not even a process could say that it began.
+    if complete.is_ok() || !report.processes.is_empty() {
+        args.write(&report, &outputs)?;
+    }
+    complete?;
     Ok(match ending {
         Ending::Status(0) if !report.found.is_empty() => args.error_exitcode,
         other => other.end(),

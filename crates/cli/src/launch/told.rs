@@ -3,7 +3,7 @@
 //! Owns: that only this user can read it, and that it goes away. Must not know: what is told.
 
 use std::fs::{self, DirBuilder, File};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::PathBuf;
 
 use super::id::run_id;
@@ -29,6 +29,12 @@ impl Told {
         let told = Told { folder, file };
         made.map_err(|e| Error::io("write", &told.file, e))?;
         Ok(told)
+    }
+
+    /// Whether a process could not write all of it.
+    pub fn is_incomplete(&self) -> bool {
+        let mode = fs::metadata(&self.file).map(|file| file.permissions().mode());
+        mode.is_ok_and(|mode| mode & cushim_profile::MISSING != 0)
     }
 
     /// The contents.

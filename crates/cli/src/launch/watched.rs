@@ -8,6 +8,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use cushim_names::Foreign as _;
 
 use super::{
     Backend, BackendArgs, Cuda, Ending, Environment, Fmad, Held, Signals, Told, id::run_id,
@@ -29,6 +30,9 @@ pub struct WatchedArgs {
     #[arg(long, value_name = "FILE", help_heading = "Running")]
     pub lib: Option<PathBuf>,
 }
+
+/// The program's end, what its processes told, and the error that some of it could not be written.
+pub type Watching = (Ending, Vec<u8>, Result<(), Error>);
 
 /// A program to run on the CPU, with its libraries found.
 pub struct Watched<'a> {
@@ -62,7 +66,7 @@ impl<'a> Watched<'a> {
         self,
         tool: &str,
         variables: impl FnOnce(&Path) -> Environment,
-    ) -> Result<(Ending, Vec<u8>), Error> {
+    ) -> Result<Watching, Error> {
         let place = Told::new(tool)?;
         let mut environment = self.cuda.environment(Some(&self.command[0]));
         environment.extend(variables(&place.file));
@@ -75,7 +79,12 @@ impl<'a> Watched<'a> {
         let held = Held::fork(self.command, &environment, &signals)?;
         let ending = held.release()?.wait(&mut signals, &mut || {});
         signals.release_keyboard();
-        Ok((ending, place.read()?))
+        let missing = Error::Usage(format!(
+            "the report is incomplete: not all could be written into {}; TMPDIR chooses another folder",
+            place.file.shown()
+        ));
+        let complete = if place.is_incomplete() { Err(missing) } else { Ok(()) };
+        Ok((ending, place.read()?, complete))
     }
 }
 

@@ -107,8 +107,12 @@ pub fn run(args: ProfileArgs) -> Outcome {
         set.extend(trace.unwrap_or_default());
         set
     };
-    let (ending, told) = watched.run("profile", variables)?;
+    let (ending, told, complete) = watched.run("profile", variables)?;
     let profile = gather(&told);
+    // Nothing was counted, if not even a process could say that it began.
+    if profile.processes.is_empty() && complete.is_err() {
+        return complete.map(|()| ending.end());
+    }
     let text = text::report(&profile, &gpu, args.lines);
     match log {
         Some(path) => write(&path, &text)?,
@@ -121,6 +125,7 @@ pub fn run(args: ProfileArgs) -> Outcome {
     if let Some(path) = as_html {
         write(&path, &html::report(&profile, &gpu))?;
     }
+    complete?;
     Ok(ending.end())
 }
 

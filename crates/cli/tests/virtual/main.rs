@@ -10,6 +10,7 @@ mod cuda;
 mod doctor;
 mod faults;
 mod large;
+mod limits;
 mod names;
 mod profile;
 mod signals;

@@ -1,0 +1,106 @@
+//! Programs on the CPU in processes that may have little: address space, code, files (`c-tests/virtual/limits.c`). They run,
+//! or the error says what is missing.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use cushim_testkit::needs::{left_out, of_toolkit};
+
+fn program(folder: &Path) -> PathBuf {
+    let cc = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
+    built(folder, Path::new(&cc), &[])
+}
+
+fn built(folder: &Path, compiler: &Path, options: &[&str]) -> PathBuf {
+    let program = folder.join("limits");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../c-tests/virtual/limits.c");
+    let mut command = Command::new(compiler);
+    command.args(["-O1", "-w", "-o"]).arg(&program).args(options).arg(source).arg("-ldl");
+    let done = command.output().unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    program
+}
+
+/// `cushim WORDS -- sh -c LINE PROGRAM MODE`, with a time limit; the line ends in the program.
+fn ran(words: &[&str], line: &str, program: &Path, mode: &str) -> Output {
+    let cushim = env!("CARGO_BIN_EXE_cushim");
+    assert!(Path::new(cushim).with_file_name("libvcuda.so").exists(), "run `cargo build` first");
+    let mut command = Command::new("timeout");
+    command.args(["-s", "KILL", "100", cushim]).args(words).args(["--", "sh", "-c"]);
+    command.arg(format!("{line} exec \"$0\" \"$@\"")).arg(program).arg(mode);
+    // Compiled anew each time.
+    command.env("CUSHIM_CACHE", "off").output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// From what a program needs up; a little more than a power of two has no room for a range of that size.
+#[test]
+fn limited_address_space() {
+    let scratch = tempfile::tempdir().unwrap();
+    let program = program(scratch.path());
+    for megabytes in [8400, 2048, 1150, 1100, 1024, 600, 512] {
+        let line = format!("ulimit -v {};", megabytes << 10);
+        let done = ran(&["run", "--backend", "cpu"], &line, &program, "plain");
+        let said = (text(&done.stdout), text(&done.stderr), done.status.code());
+        assert_eq!(said, ("0 3969\n".into(), String::new(), Some(0)), "{megabytes} MB");
+    }
+}
+
+/// MemorySanitizer's memory is at fixed addresses, which nobody else may take, and it sees no mistake of ours.
+#[test]
+fn programs_with_memory_sanitizer() {
+    let what = "programs with MemorySanitizer on the CPU";
+    let Some(clang) = of_toolkit("clang-19", "bin/clang", what) else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    let program = built(scratch.path(), &clang, &["-g", "-fsanitize=memory", "-DMSAN"]);
+    for words in [&["run"][..], &["trace", "-c", "-o", "/dev/null"], &["record", "-o", "/dev/null"]]
+    {
+        let done = ran(&[words, &["--backend", "cpu"]].concat(), "", &program, "plain");
+        let said = (text(&done.stdout), text(&done.stderr), done.status.code());
+        assert_eq!(said, ("0 3969\n".into(), String::new(), Some(0)), "{words:?}");
+    }
+}
+
+/// Kernels are interpreted, and the user hears why they take long.
+#[test]
+fn no_memory_that_can_be_executed() {
+    let scratch = tempfile::tempdir().unwrap();
+    let program = program(scratch.path());
+    for words in [&["run", "--backend", "cpu"][..], &["check"]] {
+        let done = ran(words, "", &program, "noexec");
+        if done.status.code() == Some(77) {
+            return left_out("programs that may not make code: no seccomp here");
+        }
+        let (printed, said) = (text(&done.stdout), text(&done.stderr));
+        assert_eq!((printed.as_str(), done.status.code()), ("0 3969\n", Some(0)), "{said}");
+        // Checked kernels are compiled, too.
+        let told = said.matches("bytes of memory for code: Operation not permitted").count();
+        assert_eq!(told, 1, "{words:?}: {said}");
+    }
+}
+
+/// A process that cannot write what it found lives on, and the report does not say that nothing was found.
+#[test]
+fn reports_that_cannot_be_written() {
+    let scratch = tempfile::tempdir().unwrap();
+    let program = program(scratch.path());
+    for tool in ["check", "profile"] {
+        let done = ran(&[tool], "", &program, "plain");
+        assert_eq!(
+            (text(&done.stdout), done.status.code()),
+            ("0 3969\n".into(), Some(0)),
+            "{tool}"
+        );
+        // Standard output is a pipe, which the limit does not concern.
+        let done = ran(&[tool], "ulimit -f 0;", &program, "plain");
+        let said = text(&done.stderr);
+        assert_eq!(text(&done.stdout), "0 3969\n", "{tool}: {said}");
+        assert_eq!(done.status.code(), Some(125), "{tool}: {said}");
+        assert!(said.contains("not all that was found can be told: File too large"), "{said}");
+        assert!(said.contains("the report is incomplete: not all could be written"), "{said}");
+        assert!(!said.contains("nothing found") && !said.contains("no process"), "{said}");
+    }
+}
