@@ -5,11 +5,12 @@
 
 mod between;
 mod choices;
+mod parting;
 mod sums;
 
 use std::fmt::Write;
 
-use crate::device;
+use crate::device::Device;
 use choices::Choices;
 
 const BLOCKS: u32 = 6;
@@ -428,13 +429,62 @@ pub fn run(data: &[u8]) {
 /// The maximum number of steps of planning and compiling per byte of text: for three layouts of blocks, once or twice.
 const STEPS: u64 = 600;
 
-/// The same for a given text, with products and sums fused as a GPU does.
-pub fn run_text(text: &str) {
-    cushim_ptx::work::listen(|| std::time::Duration::ZERO);
+/// A number from the environment, for long runs apart from the tests: other kernels, or more.
+fn number(name: &str, otherwise: u64) -> u64 {
+    match std::env::var(name) {
+        Ok(text) => text.parse().unwrap_or_else(|_| panic!("{name}={text}: expected a number")),
+        Err(_) => otherwise,
+    }
+}
+
+/// Does something with random bytes, so many at a time and so often; of what fails, the text is shown.
+pub fn random(bytes: usize, times: u64, run: &mut dyn FnMut(&[u8]), text: &dyn Fn(&[u8]) -> String) {
+    let mut state = number("CUSHIM_RANDOM_SEED", 1);
+    let mut next = || {
+        state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+        (state >> 33) as u8
+    };
+    for n in 0..number("CUSHIM_RANDOM_KERNELS", times) {
+        let data: Vec<u8> = (0..bytes).map(|_| next()).collect();
+        let run = || run(&data);
+        if std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).is_err() {
+            panic!("kernel {n}:\n{}", text(&data));
+        }
+    }
+}
+
+/// Bytes that choose a kernel of [`parting`].
+pub const PARTING: usize = 1600;
+
+/// The text of a kernel whose lanes part often.
+pub fn parting(data: &[u8]) -> String {
+    parting::program(data)
+}
+
+/// Runs such a kernel both ways with two block shapes, and says which those are; panics if results differ.
+pub fn run_parting(data: &[u8]) -> (Device, [[u32; 3]; 2]) {
+    let d = fused(&parting(data));
+    let input: Vec<u32> = (0..512u32).map(|i| i.wrapping_mul(0x9e37_79b9) >> (i % 20)).collect();
+    let (input, out) = (d.upload(&input, |v| v.to_le_bytes()), d.alloc(2 * 128 * 512));
+    let shapes = [0, 1].map(|n| parting::BLOCKS[usize::from(data[data.len() - 1 - n]) % parting::BLOCKS.len()]);
+    for block in shapes {
+        let _ = d.launch_with("k", [2, 1, 1], block, 0, false, &[input, out, 9]);
+    }
+    (d, shapes)
+}
+
+/// A device with a module whose products and sums are fused as a GPU does.
+fn fused(text: &str) -> Device {
     let module = cushim_ptx::parse(text).and_then(|m| cushim_ptx::check(&m));
     let mut module = module.unwrap_or_else(|e| panic!("{e}\n{text}"));
     cushim_ptx::contract(&mut module);
-    let d = device::Device::of(module);
+    Device::of(module)
+}
+
+/// The same for a given text, with products and sums fused as a GPU does.
+pub fn run_text(text: &str) {
+    cushim_ptx::work::listen(|| std::time::Duration::ZERO);
+    let d = fused(text);
     let input: Vec<u32> = (0..64u32).map(|i| i.wrapping_mul(0x9e37_79b9) >> (i % 20)).collect();
     let (input, out) = (d.upload(&input, |v| v.to_le_bytes()), d.alloc(128 * 4096));
     for block in [[32, 1, 1], [70, 1, 1], [16, 4, 1], [5, 3, 2]] {
