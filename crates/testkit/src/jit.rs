@@ -438,7 +438,12 @@ fn number(name: &str, otherwise: u64) -> u64 {
 }
 
 /// Does something with random bytes, so many at a time and so often; of what fails, the text is shown.
-pub fn random(bytes: usize, times: u64, run: &mut dyn FnMut(&[u8]), text: &dyn Fn(&[u8]) -> String) {
+pub fn random(
+    bytes: usize,
+    times: u64,
+    run: &mut dyn FnMut(&[u8]),
+    text: &dyn Fn(&[u8]) -> String,
+) {
     let mut state = number("CUSHIM_RANDOM_SEED", 1);
     let mut next = || {
         state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
@@ -454,7 +459,7 @@ pub fn random(bytes: usize, times: u64, run: &mut dyn FnMut(&[u8]), text: &dyn F
 }
 
 /// Bytes that choose a kernel of [`parting`].
-pub const PARTING: usize = 1600;
+pub const PARTING: usize = 1000;
 
 /// The text of a kernel whose lanes part often.
 pub fn parting(data: &[u8]) -> String {
@@ -465,8 +470,9 @@ pub fn parting(data: &[u8]) -> String {
 pub fn run_parting(data: &[u8]) -> (Device, [[u32; 3]; 2]) {
     let d = fused(&parting(data));
     let input: Vec<u32> = (0..512u32).map(|i| i.wrapping_mul(0x9e37_79b9) >> (i % 20)).collect();
-    let (input, out) = (d.upload(&input, |v| v.to_le_bytes()), d.alloc(2 * 128 * 512));
-    let shapes = [0, 1].map(|n| parting::BLOCKS[usize::from(data[data.len() - 1 - n]) % parting::BLOCKS.len()]);
+    let (input, out) = (d.upload(&input, |v| v.to_le_bytes()), d.alloc(parting::RESULTS));
+    let shapes = [0, 1]
+        .map(|n| parting::BLOCKS[usize::from(data[data.len() - 1 - n]) % parting::BLOCKS.len()]);
     for block in shapes {
         let _ = d.launch_with("k", [2, 1, 1], block, 0, false, &[input, out, 9]);
     }

@@ -26,19 +26,13 @@ const REGISTERS: [(&str, &str, u32); 8] = [
     ("p", "pred", 4),
 ];
 
-/// Bytes of a thread's results.
-const BYTES: u32 = 512;
+/// Bytes of a column of results: 8 of each thread of two blocks.
+const COLUMN: u32 = 2 * 128 * 8;
+/// Bytes of all results: a column for each register, and one with which threads do what they like.
+pub const RESULTS: u64 = 32 * COLUMN as u64;
 /// The block shapes with which kernels run, by turns: whole warps, partial ones, rows in a warp, and none of these.
-pub const BLOCKS: [[u32; 3]; 8] = [
-    [32, 1, 1],
-    [96, 1, 1],
-    [70, 1, 1],
-    [16, 4, 1],
-    [8, 8, 2],
-    [5, 3, 2],
-    [33, 2, 1],
-    [4, 4, 3],
-];
+pub const BLOCKS: [[u32; 3]; 8] =
+    [[32, 1, 1], [96, 1, 1], [70, 1, 1], [16, 4, 1], [8, 8, 2], [5, 3, 2], [33, 2, 1], [4, 4, 3]];
 
 /// The text of a kernel.
 pub fn program(data: &[u8]) -> String {
@@ -54,7 +48,7 @@ pub fn program(data: &[u8]) -> String {
          mov.u32 fuel, 12; mov.u32 r0, %tid.x; mov.u32 r1, %ctaid.x; mov.u32 r4, %tid.y; mov.u32 r5, %ntid.x;
          mov.u32 t, %ntid.y; mov.u32 own, %tid.z; mad.lo.u32 own, own, t, r4; mad.lo.u32 own, own, r5, r0;
          mul.lo.u32 t, t, r5; mov.u32 r2, %ntid.z; mul.lo.u32 t, t, r2; mad.lo.u32 t, r1, t, own;
-         mul.wide.u32 w, t, BYTES; add.s64 to, to, w; mul.wide.u32 w, own, 4; add.s64 row, base, w; shl.b32 own, own, 2;
+         mul.wide.u32 w, t, 8; add.s64 to, to, w; mul.wide.u32 w, own, 4; add.s64 row, base, w; shl.b32 own, own, 2;
          mov.u32 r3, %laneid; mov.u32 r6, 77; mov.b64 d0, row; mov.b64 d1, base; mov.b64 d2, 5;
          mov.u32 s0, %ctaid.x; mov.u32 s1, 3; mov.u32 s2, %nctaid.x; mov.u32 s3, %ntid.x;
          mov.u32 a0, %tid.x; add.u32 a1, a0, 9; shl.b32 a2, a0, 2; ld.global.u32 r2, [row];
@@ -62,11 +56,10 @@ pub fn program(data: &[u8]) -> String {
          mov.f64 e0, 0d3FF8000000000000; cvt.rn.f64.s32 e1, r0; mov.b16 h0, 7; cvt.u16.u32 h1, r0;
          setp.lt.u32 p0, r0, 17; setp.eq.u32 p1, r1, 0; setp.gt.u32 p2, r2, r7; setp.ne.u32 p3, r3, 5;
          setp.gt.u32 q0, s2, 1; setp.ne.u32 q1, s0, 0; st.shared.b32 [own], r2;\n",
-    )
-    .replace("BYTES", &BYTES.to_string());
-    let parts = 1 + c.below(3);
+    );
+    let parts = 1 + c.below(2);
     for part in 0..parts {
-        some(&mut s, &mut c, 4);
+        some(&mut s, &mut c, 3);
         if c.below(2) == 0 {
             together(&mut s, &mut c);
         }
@@ -88,10 +81,10 @@ const ENDS: u32 = 3;
 
 /// Blocks that lead to one another, and to the begin of what follows, or the ends.
 fn blocks(s: &mut String, c: &mut Choices<'_>, part: u32, last: bool) {
-    let count = 3 + c.below(7);
+    let count = 3 + c.below(5);
     for block in 0..count {
         let _ = writeln!(s, "P{part}B{block}:");
-        some(s, c, 4);
+        some(s, c, 3);
         let onwards = |c: &mut Choices<'_>| match block + 1 + c.below(count - block) {
             next if next < count => format!("P{part}B{next}"),
             _ if last => format!("E{}", c.below(ENDS)),
@@ -135,7 +128,10 @@ fn exchange(s: &mut String, c: &mut Choices<'_>) {
         1 => format!("add.u32 t, own, {by}; and.b32 t, t, 508;"),
         _ => format!("mov.u32 t, {by};"),
     };
-    let _ = writeln!(s, "st.shared.b32 [own], r{x}; bar.sync 0; {other} ld.shared.b32 r{y}, [t]; bar.sync 0;");
+    let _ = writeln!(
+        s,
+        "st.shared.b32 [own], r{x}; bar.sync 0; {other} ld.shared.b32 r{y}, [t]; bar.sync 0;"
+    );
 }
 
 /// What all lanes of a warp do together.
@@ -155,16 +151,20 @@ fn together(s: &mut String, c: &mut Choices<'_>) {
 fn results(s: &mut String, c: &mut Choices<'_>) {
     let mut at = 0;
     for (name, ty, count) in REGISTERS {
-        let which = c.next();
+        let which = c.next() & c.next();
         for k in 0..count {
             if which >> k & 1 == 0 {
             } else if ty == "pred" {
-                let _ = write!(s, "selp.u32 t, 1, 0, {name}{k}; st.global.u32 [to+{}], t; ", at + 8 * k);
+                let _ = write!(
+                    s,
+                    "selp.u32 t, 1, 0, {name}{k}; st.global.u32 [to+{}], t; ",
+                    COLUMN * (at + k)
+                );
             } else {
-                let _ = write!(s, "st.global.{ty} [to+{}], {name}{k}; ", at + 8 * k);
+                let _ = write!(s, "st.global.{ty} [to+{}], {name}{k}; ", COLUMN * (at + k));
             }
         }
-        at += 8 * count;
+        at += count;
     }
     s.push('\n');
 }
@@ -239,8 +239,8 @@ fn memory(s: &mut String, c: &mut Choices<'_>) {
         3 => writeln!(s, "{guard}ld.global.f32 f{y}, [base+{at}];"),
         4 => writeln!(s, "{guard}st.shared.b32 [own], r{x};"),
         5 => writeln!(s, "{guard}ld.shared.b32 r{x}, [own];"),
-        6 => writeln!(s, "{guard}st.global.v2.b32 [to+480], {{r{x}, s{y}}};"),
-        7 => writeln!(s, "{guard}ld.global.v2.b32 {{r{x}, s{y}}}, [to+480];"),
+        6 => writeln!(s, "{guard}st.global.v2.b32 [to+{}], {{r{x}, s{y}}};", 31 * COLUMN),
+        7 => writeln!(s, "{guard}ld.global.v2.b32 {{r{x}, s{y}}}, [to+{}];", 31 * COLUMN),
         _ => writeln!(
             s,
             "and.b32 t, s{y}, 63; mul.wide.u32 w, t, 4; add.s64 w, w, row; {guard}ld.global.b32 r{x}, [w];"
