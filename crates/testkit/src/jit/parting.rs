@@ -15,15 +15,13 @@ const OTHERS: [&str; 12] = [
 ];
 
 /// Names of the registers that may be stored, and of their types.
-const REGISTERS: [(&str, &str, u32); 8] = [
-    ("r", "b32", 8),
-    ("s", "b32", 4),
-    ("a", "b32", 3),
-    ("f", "f32", 4),
-    ("d", "b64", 4),
-    ("e", "f64", 2),
-    ("h", "b16", 2),
-    ("p", "pred", 4),
+const REGISTERS: [(&str, &str, u32); 6] = [
+    ("r", "b32", 4),
+    ("s", "b32", 2),
+    ("a", "b32", 2),
+    ("f", "f32", 2),
+    ("d", "b64", 2),
+    ("p", "pred", 3),
 ];
 
 /// Bytes of a column of results: 8 of each thread of two blocks.
@@ -92,7 +90,7 @@ fn blocks(s: &mut String, c: &mut Choices<'_>, part: u32, last: bool) {
         };
         let guard = |c: &mut Choices<'_>| {
             let not = ["", "!"][c.below(2) as usize];
-            let which = ["p0", "p1", "p2", "p3", "p0", "p2", "p3", "q0"][c.below(8) as usize];
+            let which = ["p0", "p1", "p2", "p0", "p1", "p2", "p2", "q0"][c.below(8) as usize];
             format!("@{not}{which} ")
         };
         match c.below(12) {
@@ -122,7 +120,7 @@ fn blocks(s: &mut String, c: &mut Choices<'_>, part: u32, last: bool) {
 
 /// A word of each thread for others, which have all come.
 fn exchange(s: &mut String, c: &mut Choices<'_>) {
-    let (x, y, by) = (c.below(8), c.below(8), 4 << c.below(5));
+    let (x, y, by) = (c.below(4), c.below(4), 4 << c.below(5));
     let other = match c.below(3) {
         0 => format!("xor.b32 t, own, {by}; and.b32 t, t, 508;"),
         1 => format!("add.u32 t, own, {by}; and.b32 t, t, 508;"),
@@ -136,9 +134,9 @@ fn exchange(s: &mut String, c: &mut Choices<'_>) {
 
 /// What all lanes of a warp do together.
 fn together(s: &mut String, c: &mut Choices<'_>) {
-    let (x, y, p) = (c.below(8), c.below(8), c.below(4));
+    let (x, y, p) = (c.below(4), c.below(4), c.below(3));
     let _ = match c.below(3) {
-        0 => writeln!(s, "vote.sync.ballot.b32 s{}, p{p}, -1;", x % 4),
+        0 => writeln!(s, "vote.sync.ballot.b32 s{}, p{p}, -1;", x % 2),
         1 => writeln!(s, "vote.sync.any.pred q{}, p{p}, -1;", x % 2),
         _ => {
             let how = ["bfly", "down", "up", "idx"][c.below(4) as usize];
@@ -151,7 +149,7 @@ fn together(s: &mut String, c: &mut Choices<'_>) {
 fn results(s: &mut String, c: &mut Choices<'_>) {
     let mut at = 0;
     for (name, ty, count) in REGISTERS {
-        let which = c.next() & c.next();
+        let which = if matches!(ty, "f32" | "b64") { c.next() & c.next() } else { c.next() };
         for k in 0..count {
             if which >> k & 1 == 0 {
             } else if ty == "pred" {
@@ -172,17 +170,37 @@ fn results(s: &mut String, c: &mut Choices<'_>) {
 /// Some instructions, at most so many.
 fn some(s: &mut String, c: &mut Choices<'_>, most: u32) {
     for _ in 0..c.below(most + 1) {
-        match c.below(8) {
-            0 | 1 => uniform(s, c),
-            2 => steps(s, c),
-            3 => memory(s, c),
+        match c.below(9) {
+            0..3 => uniform(s, c),
+            3 => steps(s, c),
+            4 => memory(s, c),
             _ => usual(s, c),
         }
     }
 }
 
-/// Of those of other random kernels.
+/// Of any values: mostly what is cheap to compile for all lanes; else of those of other random kernels.
 fn usual(s: &mut String, c: &mut Choices<'_>) {
+    let guard = ["", "", "", "", "@p0 ", "@!p1 "][c.below(6) as usize];
+    let (x, y, z) = (c.below(4), c.below(4), c.below(4));
+    let text = match c.below(13) {
+        0 => format!("add.u32 r{x}, r{y}, r{z}"),
+        1 => format!("mad.lo.u32 r{x}, r{y}, 5, r{z}"),
+        2 => format!("xor.b32 r{x}, r{y}, {}", c.next()),
+        3 => format!("shr.u32 r{x}, r{y}, {}", c.below(9)),
+        4 | 5 => format!("mov.b32 r{x}, r{y}"),
+        6 => format!("setp.lt.u32 p{}, r{y}, r{z}", x % 3),
+        7 => format!("setp.gt.s32 p{}, r{y}, {}", x % 3, c.next()),
+        8 => format!("add.f32 f{}, f{}, f{}", x % 2, y % 2, z % 2),
+        9 => format!("cvt.rn.f32.s32 f{}, r{y}", x % 2),
+        10 => format!("selp.b32 r{x}, r{y}, r{z}, p{}", c.below(3)),
+        11 => format!("mov.b32 r{x}, f{}", y % 2),
+        _ => String::new(),
+    };
+    if !text.is_empty() {
+        let _ = writeln!(s, "{guard}{text};");
+        return;
+    }
     for _ in 0..4 {
         let mut text = String::new();
         super::instruction(&mut text, c);
@@ -196,15 +214,15 @@ fn usual(s: &mut String, c: &mut Choices<'_>) {
 /// Of values that all lanes have in common, where all have come the same way.
 fn uniform(s: &mut String, c: &mut Choices<'_>) {
     let guard = ["", "", "", "", "@q0 ", "@!q1 ", "@p0 "][c.below(7) as usize];
-    let (x, y, z) = (c.below(4), c.below(4), c.below(4));
-    let text = match c.below(10) {
-        0 => format!("mov.u32 s{x}, {}", c.next()),
+    let (x, y, z) = (c.below(2), c.below(2), c.below(2));
+    let text = match c.below(12) {
+        0 | 10 | 11 => format!("mov.u32 s{x}, {}", c.next()),
         1 => format!("add.u32 s{x}, s{y}, s{z}"),
         2 => format!("mad.lo.u32 s{x}, s{y}, 3, {}", c.next()),
         3 => format!("xor.b32 s{x}, s{y}, {}", c.next()),
         4 => format!("setp.gt.u32 q{}, s{y}, {}", x % 2, c.next()),
         5 => format!("setp.ne.u32 q{}, s{y}, s{z}", x % 2),
-        6 => format!("add.u32 r{}, r{y}, s{z}", c.below(8)),
+        6 => format!("add.u32 r{}, r{y}, s{z}", c.below(4)),
         7 => format!("mov.u32 s{x}, %ctaid.x"),
         8 => format!("mov.u32 rounds, {}", c.below(5)),
         _ => format!("selp.b32 s{x}, s{y}, s{z}, q{}", c.below(2)),
@@ -215,13 +233,13 @@ fn uniform(s: &mut String, c: &mut Choices<'_>) {
 /// Of values that grow from lane to lane.
 fn steps(s: &mut String, c: &mut Choices<'_>) {
     let guard = ["", "", "", "@q1 ", "@p3 "][c.below(5) as usize];
-    let (x, y, z) = (c.below(3), c.below(3), c.below(4));
+    let (x, y, z) = (c.below(2), c.below(2), c.below(2));
     let text = match c.below(8) {
         0 => format!("add.u32 a{x}, a{y}, s{z}"),
         1 => format!("sub.u32 a{x}, a{y}, {}", c.next()),
-        2 => format!("mov.u32 a{x}, %tid.{}", ["x", "y", "z"][(z % 3) as usize]),
+        2 => format!("mov.u32 a{x}, %tid.{}", ["x", "y"][z as usize]),
         3 => format!("mad.lo.u32 a{x}, a{y}, 4, s{z}"),
-        4 => format!("setp.lt.u32 p{z}, a{y}, s{}", c.below(4)),
+        4 => format!("setp.lt.u32 p{z}, a{y}, s{}", c.below(2)),
         5 => format!("mul.wide.u32 d{z}, a{y}, 8"),
         6 => format!("setp.ge.s32 p{z}, a{y}, {}", c.below(40)),
         _ => format!("xor.b32 r{z}, a{y}, a{x}"),
@@ -232,7 +250,7 @@ fn steps(s: &mut String, c: &mut Choices<'_>) {
 /// Of the thread's row, of one place for all, and of a place of the thread's own.
 fn memory(s: &mut String, c: &mut Choices<'_>) {
     let guard = ["", "", "", "@q0 ", "@p1 ", "@!p2 "][c.below(6) as usize];
-    let (x, y, at) = (c.below(8), c.below(4), 4 * c.below(40));
+    let (x, y, at) = (c.below(4), c.below(2), 4 * c.below(40));
     let _ = match c.below(9) {
         0 | 1 => writeln!(s, "{guard}ld.global.b32 r{x}, [row+{at}];"),
         2 => writeln!(s, "{guard}ld.global.b32 s{y}, [base+{at}];"),
