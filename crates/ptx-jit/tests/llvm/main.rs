@@ -70,12 +70,14 @@ LOOP:
   mad.lo.u32 a, a, 3, 7; mov.b32 b, a; setp.gt.u32 d, b, 15; @d bra M; add.u32 b, b, 5; M: shl.b32 a, b, 1;
   L: xor.b32 a, a, t; st.global.u32 [p], a; ret; }
 .entry ends(.param .u64 from, .param .u64 to) {
-  .reg .u64 p; .reg .u32 t; .reg .u32 a; .reg .u32 b; .reg .pred c; .reg .pred d;
+  .reg .u64 p; .reg .u32 t; .reg .u32 a; .reg .u32 b; .reg .u32 e; .reg .pred c; .reg .pred d;
   ld.param.u64 p, [to]; mov.u32 t, %tid.x; mul.wide.u32 %rd, t, 4; add.u64 p, p, %rd; mov.u32 a, %ctaid.x; mad.lo.u32 b, a, 4, t;
   setp.gt.u32 d, a, 7; and.b32 t, t, 3; setp.eq.u32 c, t, 1; @c bra L;
-  mov.u32 a, 5; setp.lt.u32 d, a, 6; add.u32 b, b, a; mad.lo.u32 a, b, 2, a; st.global.u32 [p], a; mov.u32 a, 70; @d bra M; ret;
-  M: st.global.u32 [p+512], b; ret;
-  L: @d add.u32 b, b, 9; mad.lo.u32 b, b, 8, a; st.global.u32 [p], b; ret; }
+  @d add.u32 b, b, 1; mad.lo.u32 e, b, 3, a; st.global.u32 [p], e; mov.u32 a, 5; setp.lt.u32 d, a, 6; add.u32 b, b, a;
+  st.global.u32 [p+1024], b; @d bra M; ret;
+  M: st.global.u32 [p+512], t; ret;
+  L: @d add.u32 b, b, 9; mad.lo.u32 e, b, 8, a; st.global.u32 [p], e; mov.u32 a, 90; setp.lt.u32 d, a, 100; add.u32 b, b, a;
+  @d st.global.u32 [p+1024], b; ret; }
 .entry fused(.param .u64 from, .param .u64 to) {
   .reg .u64 p; .reg .u64 q; .reg .u32 i; .reg .b16 h; .reg .b16 g; .reg .b16 k; .reg .b16 r;
   ld.param.u64 q, [to]; mov.u32 i, %tid.x; mul.wide.u32 %rd, i, 8; add.u64 q, q, %rd; mov.b16 h, 0x2e00; mov.b16 g, 0x7bfe; mov.b16 k, 0x1c3;
