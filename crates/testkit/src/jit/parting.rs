@@ -105,9 +105,14 @@ fn blocks(s: &mut String, c: &mut Choices<'_>, part: u32, last: bool) {
                 let _ = writeln!(s, "sub.s32 fuel, fuel, 1; sub.s32 rounds, rounds, 1; min.s32 rounds, rounds, fuel;
                     setp.gt.s32 g, {how}, 0; @g bra P{part}B{};", c.below(block + 1));
             }
-            10 if c.below(3) == 0 => {
+            // What some lanes write here lives on nowhere; others wait and still want what was there.
+            10 | 11 => {
+                some(s, c, 3);
                 results(s, c);
-                let _ = writeln!(s, "{}ret;", guard(c));
+                let _ = match c.below(3) {
+                    0 => writeln!(s, "{}ret;", guard(c)),
+                    _ => writeln!(s, "ret;"),
+                };
             }
             _ => {}
         }
@@ -149,7 +154,7 @@ fn together(s: &mut String, c: &mut Choices<'_>) {
 fn results(s: &mut String, c: &mut Choices<'_>) {
     let mut at = 0;
     for (name, ty, count) in REGISTERS {
-        let which = if matches!(ty, "f32" | "b64") { c.next() & c.next() } else { c.next() };
+        let which = c.next() & if matches!(ty, "f32" | "b64") { c.next() } else { 255 };
         for k in 0..count {
             if which >> k & 1 == 0 {
             } else if ty == "pred" {
