@@ -39,7 +39,7 @@ pub fn program(data: &[u8]) -> String {
         ".version 8.3\n.target sm_90\n.address_size 64\n
          .entry k(.param .u64 in, .param .u64 out, .param .u32 n) {
          .reg .pred p<4>; .reg .pred q<2>; .reg .pred g; .reg .b32 r<8>; .reg .b64 d<4>; .reg .f32 f<4>;
-         .reg .f64 e<2>; .reg .b16 h<2>; .reg .b32 s<4>; .reg .b32 a<3>;
+         .reg .f64 e<2>; .reg .b16 h<2>; .reg .b32 s<4>; .reg .b32 u<2>; .reg .b32 b<2>; .reg .b32 a<3>;
          .reg .b64 base; .reg .b64 to; .reg .b64 row; .reg .b32 fuel; .reg .b32 t; .reg .b64 w; .reg .b64 v; .reg .b32 own;
          .reg .b32 rounds; .shared .b32 sh[128];
          ld.param.u64 base, [in]; ld.param.u64 to, [out]; ld.param.u32 r7, [n];
@@ -49,7 +49,7 @@ pub fn program(data: &[u8]) -> String {
          mul.wide.u32 w, t, 8; add.s64 to, to, w; mul.wide.u32 w, own, 4; add.s64 row, base, w; shl.b32 own, own, 2;
          mov.u32 r3, %laneid; mov.u32 r6, 77; mov.b64 d0, row; mov.b64 d1, base; mov.b64 d2, 5;
          mov.u32 s0, %ctaid.x; mov.u32 s1, 3; mov.u32 s2, %nctaid.x; mov.u32 s3, %ntid.x;
-         mov.u32 a0, %tid.x; add.u32 a1, a0, 9; shl.b32 a2, a0, 2; ld.global.u32 r2, [row];
+         mov.u32 u0, %ctaid.x; mov.u32 u1, 9; mov.u32 b0, own; add.u32 b1, own, u0; mov.u32 a0, %tid.x; add.u32 a1, a0, 9; shl.b32 a2, a0, 2; ld.global.u32 r2, [row];
          cvt.s64.s32 d3, r3; mov.f32 f0, 0f3F800000; cvt.rn.f32.u32 f1, r0; mov.f32 f2, 0f80000000; cvt.rn.f32.s32 f3, r2;
          mov.f64 e0, 0d3FF8000000000000; cvt.rn.f64.s32 e1, r0; mov.b16 h0, 7; cvt.u16.u32 h1, r0;
          setp.lt.u32 p0, r0, 17; setp.eq.u32 p1, r1, 0; setp.gt.u32 p2, r2, r7; setp.ne.u32 p3, r3, 5;
@@ -88,14 +88,10 @@ fn blocks(s: &mut String, c: &mut Choices<'_>, part: u32, last: bool) {
             _ if last => format!("E{}", c.below(ENDS)),
             _ => format!("P{part}END"),
         };
-        let guard = |c: &mut Choices<'_>| {
-            let not = ["", "!"][c.below(2) as usize];
-            let which = ["p0", "p1", "p2", "p0", "p1", "p2", "p2", "q0"][c.below(8) as usize];
-            format!("@{not}{which} ")
-        };
         match c.below(12) {
             0..7 => {
-                let _ = writeln!(s, "{}bra {};", guard(c), onwards(c));
+                let guard = guard(s, c);
+                let _ = writeln!(s, "{guard}bra {};", onwards(c));
             }
             7 => {
                 let _ = writeln!(s, "bra {};", onwards(c));
@@ -107,12 +103,10 @@ fn blocks(s: &mut String, c: &mut Choices<'_>, part: u32, last: bool) {
             }
             // What some lanes write here lives on nowhere; others wait and still want what was there.
             10 | 11 => {
-                some(s, c, 3);
+                let guard = if c.below(3) == 0 { guard(s, c) } else { String::new() };
+                last_writes(s, c);
                 results(s, c);
-                let _ = match c.below(3) {
-                    0 => writeln!(s, "{}ret;", guard(c)),
-                    _ => writeln!(s, "ret;"),
-                };
+                let _ = writeln!(s, "{guard}ret;");
             }
             _ => {}
         }
@@ -121,6 +115,30 @@ fn blocks(s: &mut String, c: &mut Choices<'_>, part: u32, last: bool) {
         let _ = writeln!(s, "bra E{};", c.below(ENDS));
     }
     let _ = writeln!(s, "P{part}END:");
+}
+
+/// What a branch asks: often of each lane something else than of its neighbours.
+fn guard(s: &mut String, c: &mut Choices<'_>) -> String {
+    let not = ["", "!"][c.below(2) as usize];
+    let which = ["p0", "p1", "p2", "p0", "p1", "p2", "p2", "q0"][c.below(8) as usize];
+    if which != "q0" && c.below(2) == 0 {
+        let bit = 4 << c.below(5);
+        let _ = writeln!(s, "and.b32 t, own, {bit}; setp.eq.u32 {which}, t, 0;");
+    }
+    format!("@{not}{which} ")
+}
+
+/// Writes to registers that nobody reads behind the results that follow: other lanes still have what was in them.
+fn last_writes(s: &mut String, c: &mut Choices<'_>) {
+    for _ in 0..1 + c.below(3) {
+        let (x, y, z) = (c.below(4), c.below(2), c.below(2));
+        let _ = match c.below(4) {
+            0 => writeln!(s, "mov.u32 u{y}, {}; add.u32 r{x}, r{x}, u{y};", c.next()),
+            1 => writeln!(s, "add.u32 u{y}, u{z}, {}; mad.lo.u32 r{x}, u{y}, 3, r{x};", c.next()),
+            2 => writeln!(s, "add.u32 b{y}, b{z}, {}; xor.b32 r{x}, r{x}, b{y};", c.next()),
+            _ => writeln!(s, "setp.gt.u32 q1, u{y}, {}; @q1 add.u32 r{x}, r{x}, 1;", c.next()),
+        };
+    }
 }
 
 /// A word of each thread for others, which have all come.
@@ -142,7 +160,7 @@ fn together(s: &mut String, c: &mut Choices<'_>) {
     let (x, y, p) = (c.below(4), c.below(4), c.below(3));
     let _ = match c.below(3) {
         0 => writeln!(s, "vote.sync.ballot.b32 s{}, p{p}, -1;", x % 2),
-        1 => writeln!(s, "vote.sync.any.pred q{}, p{p}, -1;", x % 2),
+        1 => writeln!(s, "vote.sync.any.pred q0, p{p}, -1;"),
         _ => {
             let how = ["bfly", "down", "up", "idx"][c.below(4) as usize];
             writeln!(s, "shfl.sync.{how}.b32 r{x}, r{y}, {}, 0x1f, -1;", c.below(32))
@@ -220,13 +238,15 @@ fn usual(s: &mut String, c: &mut Choices<'_>) {
 fn uniform(s: &mut String, c: &mut Choices<'_>) {
     let guard = ["", "", "", "", "@q0 ", "@!q1 ", "@p0 "][c.below(7) as usize];
     let (x, y, z) = (c.below(2), c.below(2), c.below(2));
-    let text = match c.below(12) {
+    let text = match c.below(14) {
         0 | 10 | 11 => format!("mov.u32 s{x}, {}", c.next()),
+        12 => format!("xor.b32 r{}, r{y}, u{z}", c.below(4)),
+        13 => format!("add.u32 r{}, r{y}, b{z}", c.below(4)),
         1 => format!("add.u32 s{x}, s{y}, s{z}"),
         2 => format!("mad.lo.u32 s{x}, s{y}, 3, {}", c.next()),
         3 => format!("xor.b32 s{x}, s{y}, {}", c.next()),
-        4 => format!("setp.gt.u32 q{}, s{y}, {}", x % 2, c.next()),
-        5 => format!("setp.ne.u32 q{}, s{y}, s{z}", x % 2),
+        4 => format!("setp.gt.u32 q0, s{y}, {}", c.next()),
+        5 => format!("setp.ne.u32 q0, s{y}, s{z}"),
         6 => format!("add.u32 r{}, r{y}, s{z}", c.below(4)),
         7 => format!("mov.u32 s{x}, %ctaid.x"),
         8 => format!("mov.u32 rounds, {}", c.below(5)),
