@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod again;
+mod broken;
 mod process;
 mod random;
 
@@ -286,6 +287,25 @@ fn what_runs_for_long_is_compiled_meanwhile() {
         kernel.run(&many, &d.arena, &d, 1).unwrap();
     }
     d.launch("sums", 3, 128, &args).unwrap();
+}
+
+#[test]
+fn launches_of_one_block_count_too() {
+    if !again("launches_of_one_block_count_too", "0") {
+        return;
+    }
+    let (d, args) = device();
+    let number = d.find("parted");
+    let kernel = d.kernel(number).unwrap();
+    let params = d.module.functions[number as usize].packed(&args);
+    let one = launch(&d, number, 1, 1024, &params);
+    let mut rounds = 0;
+    while kernel.by_llvm([1024, 1, 1]).is_none() {
+        kernel.run(&one, &d.arena, &d, 1).unwrap();
+        rounds += 1;
+        assert!(rounds < 10_000_000, "nobody compiles it");
+    }
+    assert_eq!(kernel.by_llvm([1024, 1, 1]), Some(Ok(())));
 }
 
 #[test]
