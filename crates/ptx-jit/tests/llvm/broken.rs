@@ -2,11 +2,14 @@
 
 use crate::again::{NONE, again, library};
 use crate::process::{long, long_text};
+use crate::{device, launch};
+use cushim_ptx_jit::{Cache, Kernel};
 use cushim_testkit::device::Device;
 use std::io::{BufRead, BufReader};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
 const MARK: &str = "it is being compiled";
@@ -38,6 +41,10 @@ impl Folder {
     }
 
     fn start(&self, test: &str) -> Child {
+        self.command(test).spawn().unwrap()
+    }
+
+    fn command(&self, test: &str) -> Command {
         let mut command = Command::new(self.0.join("test"));
         command.args(["--exact", test, "--nocapture"]).stdout(Stdio::piped());
         command.env("CUSHIM_LLVM_WAIT", "0").stderr(Stdio::piped());
@@ -46,7 +53,7 @@ impl Folder {
         } else if std::env::var_os("CUSHIM_LLVM").is_none_or(|v| v == "off") {
             command.env("CUSHIM_LLVM", "auto");
         }
-        command.spawn().unwrap()
+        command
     }
 
     /// The processes of its program `cushim`.
@@ -172,5 +179,45 @@ fn a_program_that_is_another_leaves_kernels_as_they_are() {
         let said = text.lines().find_map(|line| line.split_once("it says: "));
         assert!(said.is_some_and(|(_, why)| why.contains(expected)), "{name}: {done:?}");
         assert!(done.status.success() && done.stderr.is_empty(), "{done:?}");
+    }
+}
+
+#[test]
+fn code_that_is_kept_is_used_by_another_process() {
+    const TEST: &str = "broken::code_that_is_kept_is_used_by_another_process";
+    const CACHE: &str = "CUSHIM_CACHE_DIR";
+    if std::env::var_os("CUSHIM_LLVM_WAIT").is_some() {
+        if again("", "1") {
+            let (d, args) = device();
+            let number = d.find("sums");
+            let cache = Cache::open(Path::new(&std::env::var_os(CACHE).unwrap()), 1 << 28);
+            let cache = Some(Arc::new(cache.unwrap()));
+            let kernel = Kernel::with_cache(&d.module, number, [128, 1, 1], cache).unwrap();
+            println!("it says: {:?}", kernel.by_llvm([128, 1, 1]));
+            let params = d.module.functions[number as usize].packed(&args);
+            kernel.run(&launch(&d, number, 3, 128, &params), &d.arena, &d, 1).unwrap();
+        }
+        return;
+    }
+    let makes = Folder::new("makes", None);
+    // A process that says which library it has, and no other.
+    let real = makes.0.join("cushim");
+    let script =
+        format!("#!/bin/sh\nmkdir \"$0.once\" && exec {} \"$@\"\nexit 1\n", real.display());
+    let uses = Folder::new("uses", Some(&script));
+    let cache = makes.0.join("cache");
+    std::fs::DirBuilder::new().mode(0o700).create(&cache).unwrap();
+    for (folder, kept) in [(&uses, false), (&makes, true), (&uses, true)] {
+        let _ = std::fs::remove_dir(folder.0.join("cushim.once"));
+        let mut command = folder.command(TEST);
+        let command = command.env(CACHE, &cache).env("CUSHIM_LLVM_WAIT", "1");
+        let done = command.output().unwrap();
+        let text = String::from_utf8_lossy(&done.stdout);
+        if text.contains(NONE) {
+            println!("{NONE}");
+            return;
+        }
+        assert_eq!(text.contains("it says: Some(Ok(()))"), kept, "{done:?}");
+        assert!(done.status.success() && text.contains("it says: Some("), "{done:?}");
     }
 }
