@@ -79,10 +79,13 @@ const ENDS: u32 = 3;
 
 /// Blocks that lead to one another, and to the begin of what follows, or the ends.
 fn blocks(s: &mut String, c: &mut Choices<'_>, part: u32, last: bool) {
-    let count = 3 + c.below(5);
+    let count = 3 + c.below(4);
     for block in 0..count {
         let _ = writeln!(s, "P{part}B{block}:");
         some(s, c, 3);
+        if c.below(2) == 0 {
+            way_round(s, c, &format!("P{part}B{block}"));
+        }
         let onwards = |c: &mut Choices<'_>| match block + 1 + c.below(count - block) {
             next if next < count => format!("P{part}B{next}"),
             _ if last => format!("E{}", c.below(ENDS)),
@@ -126,6 +129,19 @@ fn guard(s: &mut String, c: &mut Choices<'_>) -> String {
         let _ = writeln!(s, "and.b32 t, own, {bit}; setp.eq.u32 {which}, t, 0;");
     }
     format!("@{not}{which} ")
+}
+
+/// Some lanes take a way on which a register has a value of its own, which ends before they meet the others; these come
+/// with what they had in it.
+fn way_round(s: &mut String, c: &mut Choices<'_>, label: &str) {
+    let (x, by) = (c.below(4), 1 + c.below(3));
+    let (y, bit) = ((x + by) % 4, 4 << c.below(5));
+    let _ = writeln!(s, "and.b32 t, own, {bit}; setp.ne.u32 g, t, 0; @g bra {label}L;");
+    let _ = writeln!(s, "mad.lo.u32 r{x}, r{y}, 3, {}; xor.b32 r{y}, r{y}, r{x};", c.next());
+    let _ = writeln!(s, "setp.gt.u32 g, r{y}, {}; @g bra {label}M;", c.next());
+    some(s, c, 1);
+    let _ = writeln!(s, "add.u32 r{y}, r{y}, 5;\n{label}M: shl.b32 r{x}, r{y}, 1;");
+    let _ = writeln!(s, "{label}L: add.u32 r{y}, r{y}, r{x};");
 }
 
 /// Writes to registers that nobody reads behind the results that follow: other lanes still have what was in them.
