@@ -12,6 +12,7 @@ use std::fmt::Write;
 
 use crate::device::Device;
 use choices::Choices;
+pub use choices::random;
 
 const BLOCKS: u32 = 6;
 
@@ -429,35 +430,6 @@ pub fn run(data: &[u8]) {
 /// The maximum number of steps of planning and compiling per byte of text: for three layouts of blocks, once or twice.
 const STEPS: u64 = 600;
 
-/// A number from the environment, for long runs apart from the tests: other kernels, or more.
-fn number(name: &str, otherwise: u64) -> u64 {
-    match std::env::var(name) {
-        Ok(text) => text.parse().unwrap_or_else(|_| panic!("{name}={text}: expected a number")),
-        Err(_) => otherwise,
-    }
-}
-
-/// Does something with random bytes, so many at a time and so often; of what fails, the text is shown.
-pub fn random(
-    bytes: usize,
-    times: u64,
-    run: &mut dyn FnMut(&[u8]),
-    text: &dyn Fn(&[u8]) -> String,
-) {
-    let mut state = number("CUSHIM_RANDOM_SEED", 1);
-    let mut next = || {
-        state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
-        (state >> 33) as u8
-    };
-    for n in 0..number("CUSHIM_RANDOM_KERNELS", times) {
-        let data: Vec<u8> = (0..bytes).map(|_| next()).collect();
-        let run = || run(&data);
-        if std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).is_err() {
-            panic!("kernel {n}:\n{}", text(&data));
-        }
-    }
-}
-
 /// Bytes that choose a kernel of [`parting`].
 pub const PARTING: usize = 1000;
 
@@ -474,7 +446,8 @@ pub fn run_parting(data: &[u8]) -> (Device, [[u32; 3]; 2]) {
     let shapes = [0, 1]
         .map(|n| parting::BLOCKS[usize::from(data[data.len() - 1 - n]) % parting::BLOCKS.len()]);
     for block in shapes {
-        let _ = d.launch_with("k", [2, 1, 1], block, 0, false, &[input, out, 9]);
+        let done = d.launch_with("k", [2, 1, 1], block, 0, false, &[input, out, 9]);
+        done.unwrap_or_else(|e| panic!("{block:?}: {e}"));
     }
     (d, shapes)
 }

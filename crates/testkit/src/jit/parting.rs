@@ -46,7 +46,7 @@ pub fn program(data: &[u8]) -> String {
          mov.u32 fuel, 12; mov.u32 r0, %tid.x; mov.u32 r1, %ctaid.x; mov.u32 r4, %tid.y; mov.u32 r5, %ntid.x;
          mov.u32 t, %ntid.y; mov.u32 own, %tid.z; mad.lo.u32 own, own, t, r4; mad.lo.u32 own, own, r5, r0;
          mul.lo.u32 t, t, r5; mov.u32 r2, %ntid.z; mul.lo.u32 t, t, r2; mad.lo.u32 t, r1, t, own;
-         mul.wide.u32 w, t, 8; add.s64 to, to, w; mul.wide.u32 w, own, 4; add.s64 row, base, w; shl.b32 own, own, 2;
+         mul.wide.u32 w, t, 8; add.s64 to, to, w; mul.wide.u32 w, own, 4; add.s64 row, base, w; shl.b32 own, own, 2; mov.u32 t, sh; add.u32 own, own, t;
          mov.u32 r3, %laneid; mov.u32 r6, 77; mov.b64 d0, row; mov.b64 d1, base; mov.b64 d2, 5;
          mov.u32 s0, %ctaid.x; mov.u32 s1, 3; mov.u32 s2, %nctaid.x; mov.u32 s3, %ntid.x;
          mov.u32 u0, %ctaid.x; mov.u32 u1, 9; mov.u32 b0, own; add.u32 b1, own, u0; mov.u32 a0, %tid.x; add.u32 a1, a0, 9; shl.b32 a2, a0, 2; ld.global.u32 r2, [row];
