@@ -74,7 +74,6 @@ pub fn program(data: &[u8]) -> String {
          ld.param.u64 base, [in]; ld.param.u64 to, [out]; ld.param.u32 r7, [n];
          mov.u32 fuel, 24;
          mov.u32 r0, %tid.x; mov.u32 r1, %ctaid.x; mov.u32 t, %ntid.x; mad.lo.s32 r2, r1, t, r0;
-         mul.wide.u32 w, r2, 128; add.s64 to, to, w;
          mov.u32 r3, %laneid; mov.u32 r4, %tid.y; mov.u32 r5, %ntid.x; mov.u32 r6, 77;
          mul.wide.u32 w, r0, 4; add.s64 d0, base, w; mov.b64 d1, base; mov.b64 d2, 5;
          cvt.s64.s32 d3, r3; mov.f32 f0, 0f3F800000; cvt.rn.f32.u32 f1, r0;
@@ -82,7 +81,9 @@ pub fn program(data: &[u8]) -> String {
          cvt.rn.f64.s32 e1, r0; mov.b16 h0, 7; cvt.u16.u32 h1, r0;
          setp.lt.u32 p0, r0, 17; setp.eq.u32 p1, r1, 0; setp.gt.u32 p2, r7, 3; setp.ne.u32 p3, r3, 5;
          mov.u32 t, %ntid.y; mov.u32 own, %tid.z; mad.lo.u32 own, own, t, r4; mad.lo.u32 own, own, r5, r0;
-         shl.b32 own, own, 2; st.shared.b32 [own], r2;\n";
+         mul.lo.u32 t, t, r5; mov.u32 fuel, %ntid.z; mul.lo.u32 t, t, fuel; mad.lo.u32 t, r1, t, own;
+         mul.wide.u32 w, t, 128; add.s64 to, to, w; mov.u32 fuel, 24;
+         shl.b32 own, own, 2; mov.u32 t, sh; add.u32 own, own, t; st.shared.b32 [own], r2;\n";
     // Few: the compiler treats a kernel in which lanes may wait for others in another way.
     match c.below(6) {
         0 => between::handshake(&mut s, &mut c),
