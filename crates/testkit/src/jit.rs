@@ -5,12 +5,14 @@
 
 mod between;
 mod choices;
+mod parting;
 mod sums;
 
 use std::fmt::Write;
 
-use crate::device;
+use crate::device::Device;
 use choices::Choices;
+pub use choices::random;
 
 const BLOCKS: u32 = 6;
 
@@ -72,7 +74,6 @@ pub fn program(data: &[u8]) -> String {
          ld.param.u64 base, [in]; ld.param.u64 to, [out]; ld.param.u32 r7, [n];
          mov.u32 fuel, 24;
          mov.u32 r0, %tid.x; mov.u32 r1, %ctaid.x; mov.u32 t, %ntid.x; mad.lo.s32 r2, r1, t, r0;
-         mul.wide.u32 w, r2, 128; add.s64 to, to, w;
          mov.u32 r3, %laneid; mov.u32 r4, %tid.y; mov.u32 r5, %ntid.x; mov.u32 r6, 77;
          mul.wide.u32 w, r0, 4; add.s64 d0, base, w; mov.b64 d1, base; mov.b64 d2, 5;
          cvt.s64.s32 d3, r3; mov.f32 f0, 0f3F800000; cvt.rn.f32.u32 f1, r0;
@@ -80,7 +81,9 @@ pub fn program(data: &[u8]) -> String {
          cvt.rn.f64.s32 e1, r0; mov.b16 h0, 7; cvt.u16.u32 h1, r0;
          setp.lt.u32 p0, r0, 17; setp.eq.u32 p1, r1, 0; setp.gt.u32 p2, r7, 3; setp.ne.u32 p3, r3, 5;
          mov.u32 t, %ntid.y; mov.u32 own, %tid.z; mad.lo.u32 own, own, t, r4; mad.lo.u32 own, own, r5, r0;
-         shl.b32 own, own, 2; st.shared.b32 [own], r2;\n";
+         mul.lo.u32 t, t, r5; mov.u32 fuel, %ntid.z; mul.lo.u32 t, t, fuel; mad.lo.u32 t, r1, t, own;
+         mul.wide.u32 w, t, 128; add.s64 to, to, w; mov.u32 fuel, 24;
+         shl.b32 own, own, 2; mov.u32 t, sh; add.u32 own, own, t; st.shared.b32 [own], r2;\n";
     // Few: the compiler treats a kernel in which lanes may wait for others in another way.
     match c.below(6) {
         0 => between::handshake(&mut s, &mut c),
@@ -428,13 +431,40 @@ pub fn run(data: &[u8]) {
 /// The maximum number of steps of planning and compiling per byte of text: for three layouts of blocks, once or twice.
 const STEPS: u64 = 600;
 
-/// The same for a given text, with products and sums fused as a GPU does.
-pub fn run_text(text: &str) {
-    cushim_ptx::work::listen(|| std::time::Duration::ZERO);
+/// Bytes that choose a kernel of [`parting`].
+pub const PARTING: usize = 1000;
+
+/// The text of a kernel whose lanes part often.
+pub fn parting(data: &[u8]) -> String {
+    parting::program(data)
+}
+
+/// Runs such a kernel both ways with two block shapes, and says which those are; panics if results differ.
+pub fn run_parting(data: &[u8]) -> (Device, [[u32; 3]; 2]) {
+    let d = fused(&parting(data));
+    let input: Vec<u32> = (0..512u32).map(|i| i.wrapping_mul(0x9e37_79b9) >> (i % 20)).collect();
+    let (input, out) = (d.upload(&input, |v| v.to_le_bytes()), d.alloc(parting::RESULTS));
+    let shapes = [0, 1]
+        .map(|n| parting::BLOCKS[usize::from(data[data.len() - 1 - n]) % parting::BLOCKS.len()]);
+    for block in shapes {
+        let done = d.launch_with("k", [2, 1, 1], block, 0, false, &[input, out, 9]);
+        done.unwrap_or_else(|e| panic!("{block:?}: {e}"));
+    }
+    (d, shapes)
+}
+
+/// A device with a module whose products and sums are fused as a GPU does.
+fn fused(text: &str) -> Device {
     let module = cushim_ptx::parse(text).and_then(|m| cushim_ptx::check(&m));
     let mut module = module.unwrap_or_else(|e| panic!("{e}\n{text}"));
     cushim_ptx::contract(&mut module);
-    let d = device::Device::of(module);
+    Device::of(module)
+}
+
+/// The same for a given text, with products and sums fused as a GPU does.
+pub fn run_text(text: &str) {
+    cushim_ptx::work::listen(|| std::time::Duration::ZERO);
+    let d = fused(text);
     let input: Vec<u32> = (0..64u32).map(|i| i.wrapping_mul(0x9e37_79b9) >> (i % 20)).collect();
     let (input, out) = (d.upload(&input, |v| v.to_le_bytes()), d.alloc(128 * 4096));
     for block in [[32, 1, 1], [70, 1, 1], [16, 4, 1], [5, 3, 2]] {

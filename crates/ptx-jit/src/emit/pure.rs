@@ -40,6 +40,8 @@ impl Emit<'_> {
         // Arithmetic may be given any NaN; what looks at sign or bits needs the canonical one.
         let any_nan = match inst.sem {
             Operation::Compare(_) | Operation::Set(_) => true,
+            // A double keeps what the NaN of a single says.
+            Operation::Convert(cushim_ptx::sem::Convert::Float { to: Scalar::F64, .. }) => false,
             Operation::Convert(c) => c.is_of_one() || floating,
             Operation::Select(_) => self.keeps_nans(inst),
             Operation::Float(f) if f.op == FloatOp::Copysign => false,

@@ -8,6 +8,7 @@
 use super::emitter::{Emit, Refused, Val, entry_label};
 use super::group::Groups;
 use crate::simt::plan::region::{Edge, Term, writes};
+use crate::simt::plan::shape::Shape;
 use crate::warp::{DONE, FAULT, INTERFACE, Which, barrier_number};
 use cushim_ptx::ir::{Inst, Sense};
 use cushim_ptx::sem::{Barrier, Control, Operation};
@@ -19,8 +20,9 @@ const ROUNDS: u32 = 1 << 20;
 
 const ALL: Value = Value::int(32, 0xffff_ffff);
 
-fn old_name(region: usize, register: u32) -> String {
-    format!("%o{region}r{register}")
+/// The variable with what another had when a region began.
+fn old_name(region: usize, variable: &str) -> String {
+    format!("%o{region}{}", &variable[1..])
 }
 
 impl Emit<'_> {
@@ -237,18 +239,20 @@ impl Emit<'_> {
             self.instruction(inst)?;
         }
         self.guard = None;
-        for r in blended {
-            let old = self.old_of(&old_name(k, r), r);
-            let (new, lanes) = (self.old(r), self.truths(self.act));
-            let v = self.vector().select(lanes, new, old);
-            self.store_lanes(r, v);
-        }
-        match &region.term {
-            Term::Jump(edge) => self.go(*edge, self.act),
-            Term::Branch { guard, taken, other } => self.part(*guard, *taken, *other),
-            Term::Table { .. } => return Err("a branch by a table"),
-            Term::Wait { next: Edge::To(next), .. } => self.wait(*next),
-            Term::Wait { .. } => return Err("a barrier at the end"),
+        // What the branch asks may be a register that gets its old value back.
+        let guard = match region.term {
+            Term::Branch { guard: (p, _), .. } => Some(self.raw(p)),
+            _ => None,
+        };
+        blended.into_iter().for_each(|r| self.blend(k, r));
+        match (&region.term, guard) {
+            (Term::Jump(edge), _) => self.go(*edge, self.act),
+            (Term::Branch { guard: (_, sense), taken, other }, Some(guard)) => {
+                self.part(&guard, *sense, *taken, *other);
+            }
+            (Term::Wait { next: Edge::To(next), .. }, _) => self.wait(*next),
+            (Term::Wait { .. }, _) => return Err("a barrier at the end"),
+            _ => return Err("a branch by a table"),
         }
         Ok(())
     }
@@ -264,12 +268,30 @@ impl Emit<'_> {
         let blended: BTreeSet<u32> =
             written.filter(|r| self.plan.blend[k].has(*r as usize) || waits(*r as usize)).collect();
         for r in &blended {
-            let (v, name, bits) = (self.old(*r), old_name(k, *r), self.bits_of(*r));
-            self.b.variable(&format!("{name} = alloca <32 x i{bits}>"));
-            let v = self.vector().typed(v);
-            self.b.line(&format!("store {v}, ptr {name}"));
+            for (name, ty) in self.variables(*r) {
+                let (old, v) = (old_name(k, &name), self.pointer());
+                self.b.variable(&format!("{old} = alloca {ty}"));
+                self.b.line(&format!("{v} = load {ty}, ptr {name}"));
+                self.b.line(&format!("store {ty} {v}, ptr {old}"));
+            }
         }
         blended
+    }
+
+    /// Lanes that wait have again what they had in a register. One that does not vary lives on for nobody else: else the
+    /// lanes that run and those that wait would have different values of it.
+    fn blend(&mut self, k: usize, r: u32) {
+        if self.plan.shapes[r as usize] == Shape::Varying {
+            let old = self.old_of(&old_name(k, &format!("%r{r}")), r);
+            let (new, lanes) = (self.old(r), self.truths(self.act));
+            let v = self.vector().select(lanes, new, old);
+            return self.store_lanes(r, v);
+        }
+        for (name, ty) in self.variables(r) {
+            let v = self.pointer();
+            self.b.line(&format!("{v} = load {ty}, ptr {}", old_name(k, &name)));
+            self.b.line(&format!("store {ty} {v}, ptr {name}"));
+        }
     }
 
     /// The warp waits at a barrier.
@@ -310,14 +332,13 @@ impl Emit<'_> {
         self.leave_at(n);
     }
 
-    fn part(&mut self, (p, sense): (u32, Sense), taken: Edge, other: Edge) {
+    fn part(&mut self, guard: &Val, sense: Sense, taken: Edge, other: Edge) {
         let (taken, other) = if sense == Sense::True { (taken, other) } else { (other, taken) };
-        let guard = self.raw(p);
         let (yes, no) = (self.label(), self.label());
         if let Some(u) = guard.uniform() {
             self.branch(u, &yes, &no);
         } else {
-            let bits = self.lanes(&guard, 1);
+            let bits = self.lanes(guard, 1);
             let bits = self.mask(bits);
             let act = self.act;
             let t = self.scalar().op("and", bits, act);

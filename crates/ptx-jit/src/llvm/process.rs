@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-/// How long an answer may take.
+/// How long an answer may take, and how long a text may wait to be taken.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The library, once one was found, or why there is none: nothing is tried twice.
@@ -37,6 +37,7 @@ impl Process {
             .map_err(|e| format!("{}: {e}", program.to_string_lossy()))?;
         let said = |e: std::io::Error| format!("the process that opens LLVM: {e}");
         socket.set_read_timeout(Some(PATIENCE)).map_err(said)?;
+        socket.set_write_timeout(Some(PATIENCE)).map_err(said)?;
         let hello = receive(&mut socket).map_err(said)?;
         Ok(Process { socket, library: read_hello(BUILD, &hello)? })
     }

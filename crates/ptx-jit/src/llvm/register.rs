@@ -10,7 +10,7 @@ use cushim_translate::llvm::{Type, Value};
 
 impl Emit<'_> {
     /// The variables of a register: names and types.
-    fn variables(&self, r: u32) -> Vec<(String, String)> {
+    pub(super) fn variables(&self, r: u32) -> Vec<(String, String)> {
         let bits = self.bits_of(r);
         match &self.plan.shapes[r as usize] {
             Shape::Varying => vec![(format!("%r{r}"), format!("<32 x i{bits}>"))],

@@ -7,7 +7,7 @@ use super::library;
 use super::wire::{ARGUMENT, BUILD, hello, made, receive, send};
 use std::ffi::OsString;
 use std::fs::File;
-use std::os::fd::FromRawFd;
+use std::os::fd::{AsRawFd, FromRawFd};
 
 /// Whether the arguments of a program ask for this.
 fn is_asked(mut arguments: impl Iterator<Item = OsString>) -> bool {
@@ -31,6 +31,7 @@ pub fn serve(arguments: impl Iterator<Item = OsString>) -> bool {
     }
     // SAFETY: standard input, which nobody else in this process reads.
     let mut socket = unsafe { File::from_raw_fd(0) };
+    end_with(&socket);
     let found = library::find();
     let about = found.as_ref().map(|l| l.about()).map_err(String::clone);
     if send(&mut socket, &hello(BUILD, about)).is_err() {
@@ -39,7 +40,6 @@ pub fn serve(arguments: impl Iterator<Item = OsString>) -> bool {
     let (Ok(cpu), Ok(text)) = (receive(&mut socket), receive(&mut socket)) else { return true };
     limit();
     let (cpu, text) = (String::from_utf8_lossy(&cpu), String::from_utf8_lossy(&text));
-    end_with(&socket);
     let object = found.and_then(|library| library.object(&text, &cpu));
     let _ = send(&mut socket, &made(object));
     true
@@ -61,12 +61,19 @@ fn limit() {
     }
 }
 
-/// A thread that ends the process when the other end of the socket is closed: nobody says anything more.
+/// A thread that ends the process when the other end of the socket is closed, whatever it does: nobody wants anything of it
+/// any more.
 fn end_with(socket: &File) {
-    let Ok(mut socket) = socket.try_clone() else { return };
+    let socket = socket.as_raw_fd();
     std::thread::spawn(move || {
-        let _ = std::io::Read::read(&mut socket, &mut [0]);
-        // SAFETY: nothing of this process is wanted any more.
-        unsafe { libc::_exit(0) };
+        let mut asked = libc::pollfd { fd: socket, events: 0, revents: 0 };
+        loop {
+            // SAFETY: one structure is read and written; the socket stays open as long as the process.
+            unsafe {
+                if libc::poll(&raw mut asked, 1, -1) > 0 {
+                    libc::_exit(0);
+                }
+            }
+        }
     });
 }

@@ -2,28 +2,15 @@
 
 use cushim_testkit::{corpus, jit};
 
-/// A number from the environment, for long runs apart from the tests: other kernels, or more.
-fn number(name: &str, otherwise: u64) -> u64 {
-    match std::env::var(name) {
-        Ok(text) => text.parse().unwrap_or_else(|_| panic!("{name}={text}: expected a number")),
-        Err(_) => otherwise,
-    }
+#[test]
+fn random_kernels_do_the_same() {
+    jit::random(400, 40, &mut jit::run, &jit::program);
 }
 
 #[test]
-fn random_kernels_do_the_same() {
-    let mut state = number("CUSHIM_RANDOM_SEED", 1);
-    let mut next = || {
-        state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
-        (state >> 33) as u8
-    };
-    for n in 0..number("CUSHIM_RANDOM_KERNELS", 40) {
-        let data: Vec<u8> = (0..400).map(|_| next()).collect();
-        let run = || jit::run(&data);
-        if std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).is_err() {
-            panic!("kernel {n}:\n{}", jit::program(&data));
-        }
-    }
+fn random_kernels_whose_lanes_part_do_the_same() {
+    let run = &mut |data: &[u8]| drop(jit::run_parting(data));
+    jit::random(jit::PARTING, 40, run, &jit::parting);
 }
 
 /// Inputs with which fuzzing once found a fault.

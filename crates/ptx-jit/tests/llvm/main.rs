@@ -2,7 +2,9 @@
 #![allow(clippy::unwrap_used)]
 
 mod again;
+mod broken;
 mod process;
+mod random;
 
 use again::{again, with_llvm};
 use cushim_ptx::exec::{Cause, Host, KernelLaunch};
@@ -68,6 +70,15 @@ LOOP:
   and.b32 b, a, 1; setp.eq.u32 c, b, 1; @c bra L;
   mad.lo.u32 a, a, 3, 7; mov.b32 b, a; setp.gt.u32 d, b, 15; @d bra M; add.u32 b, b, 5; M: shl.b32 a, b, 1;
   L: xor.b32 a, a, t; st.global.u32 [p], a; ret; }
+.entry ends(.param .u64 from, .param .u64 to) {
+  .reg .u64 p; .reg .u32 t; .reg .u32 a; .reg .u32 b; .reg .u32 e; .reg .pred c; .reg .pred d;
+  ld.param.u64 p, [to]; mov.u32 t, %tid.x; mul.wide.u32 %rd, t, 4; add.u64 p, p, %rd; mov.u32 a, %ctaid.x; mad.lo.u32 b, a, 4, t;
+  setp.gt.u32 d, a, 7; and.b32 t, t, 3; setp.eq.u32 c, t, 1; @c bra L;
+  @d add.u32 b, b, 1; mad.lo.u32 e, b, 3, a; st.global.u32 [p], e; mov.u32 a, 5; setp.lt.u32 d, a, 6; add.u32 b, b, a;
+  st.global.u32 [p+1024], b; @d bra M; ret;
+  M: st.global.u32 [p+512], t; ret;
+  L: @d add.u32 b, b, 9; mad.lo.u32 e, b, 8, a; st.global.u32 [p], e; mov.u32 a, 90; setp.lt.u32 d, a, 100; add.u32 b, b, a;
+  @d st.global.u32 [p+1024], b; ret; }
 .entry fused(.param .u64 from, .param .u64 to) {
   .reg .u64 p; .reg .u64 q; .reg .u32 i; .reg .b16 h; .reg .b16 g; .reg .b16 k; .reg .b16 r;
   ld.param.u64 q, [to]; mov.u32 i, %tid.x; mul.wide.u32 %rd, i, 8; add.u64 q, q, %rd; mov.b16 h, 0x2e00; mov.b16 g, 0x7bfe; mov.b16 k, 0x1c3;
@@ -153,6 +164,9 @@ fn kernels_are_taken_and_do_the_same() {
         // Lanes that wait keep a register that others write for themselves, and that does not live on there.
         ("apart", 1, 64),
         ("apart", 1, 75),
+        // The same of registers of one value, and of known steps, behind which a kernel ends.
+        ("ends", 2, 64),
+        ("ends", 2, 75),
         ("halves", 1, 96),
         ("turns", 1, 128),
         ("turns", 2, 160),
@@ -273,6 +287,25 @@ fn what_runs_for_long_is_compiled_meanwhile() {
         kernel.run(&many, &d.arena, &d, 1).unwrap();
     }
     d.launch("sums", 3, 128, &args).unwrap();
+}
+
+#[test]
+fn launches_of_one_block_count_too() {
+    if !again("launches_of_one_block_count_too", "0") {
+        return;
+    }
+    let (d, args) = device();
+    let number = d.find("parted");
+    let kernel = d.kernel(number).unwrap();
+    let params = d.module.functions[number as usize].packed(&args);
+    let one = launch(&d, number, 1, 1024, &params);
+    let mut rounds = 0;
+    while kernel.by_llvm([1024, 1, 1]).is_none() {
+        kernel.run(&one, &d.arena, &d, 1).unwrap();
+        rounds += 1;
+        assert!(rounds < 10_000_000, "nobody compiles it");
+    }
+    assert_eq!(kernel.by_llvm([1024, 1, 1]), Some(Ok(())));
 }
 
 #[test]

@@ -8,14 +8,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// A kernel that takes LLVM seconds, which has run for so long that it is being compiled.
-fn long(d: &Device) -> Arc<cushim_ptx_jit::Kernel> {
+pub fn long(d: &Device) -> Arc<cushim_ptx_jit::Kernel> {
     let number = d.find("long");
     let kernel = d.kernel(number).unwrap();
     let params = d.module.functions[number as usize].packed(&[d.alloc(4096), 1]);
     let many = launch(d, number, 128, 32, &params);
     let start = Instant::now();
     let begun = || threads().iter().any(|name| name == "cuda-llvm");
-    // Launches are short, none takes as long as LLVM; time is taken of those of 64 blocks and more.
+    // Launches are short, none takes as long as LLVM.
     while start.elapsed() < Duration::from_secs(300) {
         kernel.run(&many, &d.arena, d, 1).unwrap();
         assert_eq!(kernel.by_llvm([32, 1, 1]), None, "it was compiled before anybody saw that");
@@ -31,7 +31,7 @@ fn long(d: &Device) -> Arc<cushim_ptx_jit::Kernel> {
 }
 
 /// A module with a kernel of many instructions in a loop.
-fn long_text() -> String {
+pub fn long_text() -> String {
     let step = |k: u32| {
         let (a, b) = (k % 8, (3 * k + 1) % 8);
         format!("mad.lo.u32 r{a}, r{b}, 77, r{a}; xor.b32 r{b}, r{b}, r{a};\n")
