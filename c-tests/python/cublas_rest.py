@@ -1,4 +1,4 @@
-"""cuBLAS' functions of rotations, one half of a matrix, bands and packed triangles, and batches of factorisations, by their C
+"""cuBLAS' functions of rotations, one half of a matrix, bands and packed triangles, batches of factorisations and of least squares, by their C
 interface, over CuPy's memory, beside SciPy's BLAS and NumPy.
 
 One line for each function: how many cases (types, halves, sides, transpositions, increments) are right.
@@ -304,8 +304,24 @@ def batches(t):
             count(t + "trsmBatched", near(numpy.triu(a) @ host(x), 2 * v, t))
 
 
+def least_squares(t):
+    """Q is not seen: R' R is A' A whatever the signs."""
+    several = [some((N, K), t) for _ in range(3)]
+    on, scalars = [device(a) for a in several], [device(numpy.zeros((K, 1), TYPES[t])) for _ in range(3)]
+    info, infos = numpy.zeros(1, "int32"), cupy.zeros(3, "int32")
+    if call(t + "geqrfBatched", N, K, pointers(on), N, pointers(scalars), info, 3):
+        for a, qr in zip(several, on):
+            r = numpy.triu(host(qr))[:K]
+            count(t + "geqrfBatched", near(r.conj().T @ r, a.conj().T @ a, t))
+    on, b = [device(a) for a in several], [some((N, 2), t) for _ in range(3)]
+    to = [device(v) for v in b]
+    if call(t + "gelsBatched", 0, N, K, 2, pointers(on), N, pointers(to), N, info, infos, 3):
+        for a, v, x in zip(several, b, to):
+            count(t + "gelsBatched", near(host(x)[:K], numpy.linalg.lstsq(a, v, rcond=None)[0], t))
+
+
 for t in "SDCZ":
-    for part in (rotations, vectors, matrices, batches):
+    for part in (rotations, vectors, matrices, batches, least_squares):
         part(t)
 for name, (right, all_of_them) in sorted(CASES.items()):
     print("%s: %d of %d %s" % (name, right, all_of_them, right == all_of_them))

@@ -1,5 +1,5 @@
 """cuBLASLt's products by its C interface, over CuPy's memory, beside NumPy: types, transpositions, orders, batches, places of the
-scalars, epilogues.
+scalars, epilogues; and its transforms.
 
 One line for each kind of product: how many cases are right. CUBLASLT names the library, else it is NVIDIA's wheel's.
 """
@@ -142,6 +142,33 @@ def product(name, factor, result, compute, scale, operations=(0, 0), orders=(0, 
     count(name, is_right and bool((numpy.abs(got.astype(wide) - wanted) <= near).all()))
 
 
+def transform(kind, scale, operations, orders):
+    """2 A + 3 B by NVIDIA's kernels. A handle of cushim's, where no runtime could be redirected, has no such function: status 1."""
+    a, b = (some(kind, 2, *((7, 5) if operation else (5, 7))) for operation in operations)
+    on = [Matrix(a, orders[0]), Matrix(b, orders[1]), Matrix(numpy.zeros((2, 5, 7), kind), orders[2])]
+    what = made("MatrixTransformDescCreate", KINDS[scale])
+    fields("MatrixTransformDescSetAttribute", what, a_2_4=operations[0], b_3_4=operations[1])
+    scalars = [numpy.array([value], scale) for value in (2, 3)]
+    places = [ctypes.c_void_p(value.ctypes.data) for value in scalars]
+    status = LIBRARY.cublasLtMatrixTransform(HANDLE, what, places[0], on[0].at, on[0].layout, places[1], on[1].at, on[1].layout,
+                                             on[2].at, on[2].layout, ctypes.c_void_p(0))
+    cupy.cuda.Device().synchronize()
+    if status == 1:
+        REFUSED.add("transforms refused: no handle of NVIDIA's library")
+        return
+    wide = numpy.complex128 if "complex" in kind else numpy.float64
+    wanted = 2 * turned(a.astype(wide), operations[0]) + 3 * turned(b.astype(wide), operations[1])
+    got, kept = on[2].get()
+    eps = {"float16": 1e-3, "float64": 2e-16, "complex128": 2e-16, "int8": 0}.get(kind, 1.2e-7)
+    near = eps * 4 * (numpy.abs(wanted).max() + 1)
+    count("transforms of " + kind, status == 0 and kept and bool((numpy.abs(got.astype(wide) - wanted) <= near).all()))
+
+
+REFUSED = set()
+for types in (("float32",) * 2, ("float64",) * 2, ("complex64",) * 2, ("complex128",) * 2, ("float16", "float32"), ("int8", "float32")):
+    transposes = itertools.product((0, 1, 2) if "complex" in types[0] else (0, 1), repeat=2)
+    for ways, orders in itertools.product(list(transposes), itertools.product((0, 1), repeat=3)):
+        transform(*types, ways, orders)
 ALL = [("float32", "float32", 68, "float32"), ("float32", "float32", 77, "float32"), ("float16", "float16", 68, "float32"),
        ("float16", "float16", 64, "float16"), ("float16", "float32", 68, "float32"), ("float64", "float64", 70, "float64"),
        ("complex64", "complex64", 68, "complex64"), ("complex128", "complex128", 70, "complex128"),
@@ -165,3 +192,5 @@ for sizes in ((1, 1, 1), (129, 1, 5), (1, 300, 7), (64, 65, 600), (5, 6, 0)):
     product("sizes with an epilogue", *ALL[2], sizes=sizes, epilogue=6)
 for name, (right, all_of_them) in sorted(CASES.items()):
     print("%s: %d of %d %s" % (name, right, all_of_them, right == all_of_them))
+for line in sorted(REFUSED):
+    print(line)

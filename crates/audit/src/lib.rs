@@ -18,6 +18,7 @@
 //! that is preloaded.
 //!
 //! - [`archives`](mod@archives): where archives of a static runtime are;
+//! - [`assembler`](mod@assembler): NVIDIA's ptxas as a process of its own;
 //! - [`compilers`](mod@compilers): those;
 //! - [`heap`]: its memory;
 //! - [`map`]: objects and files;
@@ -28,6 +29,7 @@
 //! - [`say`]: settings and messages.
 
 mod archives;
+mod assembler;
 mod compilers;
 mod heap;
 mod map;
@@ -70,6 +72,7 @@ fn guarded(act: impl FnOnce()) {
 pub extern "C" fn la_version(version: c_uint) -> c_uint {
     // `guarded` reports panics; the library has a std of its own, so no other hook is affected.
     std::panic::set_hook(Box::new(|_| {}));
+    guarded(assembler::replace);
     if say::wanted() || observe::wanted() { version } else { 0 }
 }
 

@@ -36,6 +36,10 @@ pub const LIBCUDA: &str = "CUSHIM_LIBCUDA";
 /// where it is not in the usual places.
 pub const CUDART_STATIC: &str = "CUSHIM_CUDART_STATIC";
 
+/// The stand-in for ptxas, for an nvcc that the program starts (`crates/audit`, `assembler.rs`). The
+/// launcher sets it; the stand-in is started without it.
+pub const PTXAS: &str = "CUSHIM_PTXAS";
+
 /// The clang that translates PTX for AMD's GPUs, where it is not in the usual places.
 pub const CLANG: &str = "CUSHIM_CLANG";
 
@@ -121,7 +125,8 @@ pub fn known(command: &clap::Command) -> Vec<String> {
         .filter_map(|arg| arg.get_env()?.to_str().map(str::to_owned))
         .collect();
     names.extend(
-        [DISABLE, LAUNCHER, CLOCK, CLANG, LIBCUDA, CUDART_STATIC, RULES, SPARE].map(str::to_owned),
+        [DISABLE, LAUNCHER, CLOCK, CLANG, LIBCUDA, CUDART_STATIC, PTXAS, RULES, SPARE]
+            .map(str::to_owned),
     );
     names.extend(CPU.map(str::to_owned));
     names.extend(CACHE.map(str::to_owned));

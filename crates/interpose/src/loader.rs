@@ -158,6 +158,16 @@ pub unsafe fn dlopen(
     false
 }
 
+/// Libraries whose functions compute by kernels of ours where [`COMPUTING`] is loaded, which says itself what
+/// of them does not run (`crates/compilers`).
+const COMPUTED: [&[u8]; 2] = [b"libcublas", b"libcufft"];
+const COMPUTING: &[u8] = b"libcushim_compilers.so";
+
+/// A path without its folders.
+fn file_of(path: &[u8]) -> &[u8] {
+    path.rsplit(|byte| *byte == b'/').next().unwrap_or_default()
+}
+
 /// Says why the first library that asks for the driver gets none: most programs load such libraries
 /// and never call them. For the program itself, libcushim_audit.so has said it.
 #[cold]
@@ -166,6 +176,12 @@ fn tell_refused(caller: usize) {
     let library = elf::object_at(caller).map(|o| o.file_name().to_string_lossy().into_owned());
     let library = library.filter(|name| !name.is_empty());
     let (Some(library), false) = (library, TOLD.load(Ordering::Relaxed)) else { return };
+    let is_computed = COMPUTED.iter().any(|begin| file_of(library.as_bytes()).starts_with(begin));
+    let is_computing =
+        |object: elf::Object| (file_of(object.file_name().to_bytes()) == COMPUTING).then_some(());
+    if is_computed && elf::find_object(is_computing).is_some() {
+        return;
+    }
     if TOLD.swap(true, Ordering::Relaxed) {
         return;
     }
@@ -214,7 +230,7 @@ unsafe fn names_driver(file: *const c_char) -> bool {
     }
     // SAFETY: as the caller promises.
     let path = unsafe { CStr::from_ptr(file) }.to_bytes();
-    path.rsplit(|b| *b == b'/').next().is_some_and(|name| name.starts_with(b"libcuda.so"))
+    file_of(path).starts_with(b"libcuda.so")
 }
 
 /// The definition of `name` in an object after the caller's and before ours (another preloaded library).

@@ -29,6 +29,7 @@ pub mod library;
 mod limits;
 mod link;
 mod lookup;
+mod mark;
 pub mod memory;
 pub mod module;
 mod nothing;

@@ -104,6 +104,7 @@ pub fn start() -> Result<(), i32> {
     unsafe { libc::atexit(exited) };
     alive.store(1, Ordering::Relaxed);
     ALIVE.store(std::ptr::from_ref(alive).cast_mut(), Ordering::Release);
+    super::mark::leave();
     Ok(())
 }
 

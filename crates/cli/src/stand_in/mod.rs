@@ -12,7 +12,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use crate::{Error, preload};
+use crate::{Error, environ, preload};
 
 /// A stand-in: the name of the program, and the function that takes its arguments.
 type StandIn = (&'static str, fn(Vec<OsString>) -> ExitCode);
@@ -46,6 +46,7 @@ pub fn environment(path: bool) -> Result<Vec<(&'static str, OsString)>, Error> {
     let ptxas = folder.join("ptxas");
     let mut set: Vec<_> =
         PTXAS.iter().map(|name| (*name, ptxas.clone().into_os_string())).collect();
+    set.push((environ::PTXAS, ptxas.into_os_string()));
     if std::env::var_os(TOOLKIT_OF_JAX).is_none() {
         set.push((TOOLKIT_OF_JAX, preload::links("cuda", &folder, &["bin"])?.into_os_string()));
     }

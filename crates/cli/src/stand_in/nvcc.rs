@@ -8,13 +8,17 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
 
+use crate::environ::PTXAS;
+
 /// How many generations up a compiler may be: it starts its tools itself or by a shell.
 const GENERATIONS: usize = 3;
 
 /// Becomes the next `name` of PATH if a compiler asks; returns if none does, or there is no such
 /// program.
 pub fn hand_over(name: &str, arguments: &[OsString]) {
-    if !built() {
+    // Without it, the audit library has found that the program is to have PTX.
+    let is_for_us = std::env::var_os(PTXAS).is_none_or(|file| file.is_empty());
+    if is_for_us || !built() {
         return;
     }
     if let Some(next) = next(name) {

@@ -10,15 +10,17 @@ use crate::compare::exact;
 use crate::headers::toolkit;
 use crate::lab::{How, Lab, Ran, audit, cudart, library, stub};
 
-/// Sets what the launcher sets for a backend: the hooks, the thin libraries' stubs, the audit library.
+/// The hooks and the thin libraries' stubs.
+fn preloaded(majors: &[u32]) -> String {
+    let stubs = majors.iter().map(|major| stub().join(cudart(*major)));
+    let files: Vec<PathBuf> = std::iter::once(library()).chain(stubs).collect();
+    std::env::join_paths(files).unwrap().into_string().unwrap()
+}
+
+/// Sets what the launcher sets for a backend: these, and the audit library.
 fn redirected(majors: &[u32]) -> How {
-    let mut preload = library().into_os_string();
-    for major in majors {
-        preload.push(":");
-        preload.push(stub().join(cudart(*major)));
-    }
     How::shim()
-        .with("LD_PRELOAD", preload.into_string().unwrap())
+        .with("LD_PRELOAD", preloaded(majors))
         .with("LD_AUDIT", audit().to_str().unwrap())
         .with("CUSHIM_BACKEND", "cpu")
 }
@@ -244,7 +246,17 @@ fn stripped_libraries_are_told_of_when_they_ask() {
         let named = format!("{library}: its CUDA runtime is linked statically");
         assert!(told.stderr.contains(&named), "{}", told.stderr);
     }
-    assert_eq!(lab.run(&opens, &arguments, &how.with("CUSHIM_LOG", "off")).stderr, "");
+    assert_eq!(lab.run(&opens, &arguments, &how.clone().with("CUSHIM_LOG", "off")).stderr, "");
+
+    // What kernels of ours compute runs all the same: it is not told of.
+    let computed = lab.path("libcublas.so.12");
+    fs::copy(&libraries[1], &computed).unwrap();
+    let arguments = ["all", computed.to_str().unwrap(), &libraries[0]];
+    let named = |how: &How| lab.run(&opens, &arguments, how).stderr.contains("libcublas.so.12");
+    assert!(named(&how));
+    let compilers = library().with_file_name("libcushim_compilers.so");
+    let preload = format!("{}:{}", preloaded(&[11, 12, 13]), compilers.display());
+    assert!(!named(&how.with("LD_PRELOAD", preload)));
 }
 
 /// The symbols of another program would place jumps at wrong addresses.

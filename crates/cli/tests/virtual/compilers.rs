@@ -87,6 +87,30 @@ fn machine_code_is_ptx() {
     assert!(out.starts_with("-arch=sm_80: -w -arch=sm_80; 13 bytes"), "{out}");
 }
 
+/// Where a program that uses CUDA starts `nvcc --cubin`, ptxas is the stand-in, by whatever path nvcc starts it. Other
+/// builds have NVIDIA's; here a copy of echo, and nvcc is a copy of the shell.
+#[test]
+fn a_cubin_by_nvcc_is_ptx() {
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = scratch.path();
+    let program = compile(folder, "starts.c", "starts", &[]);
+    let (real, nvcc) = (folder.join("ptxas"), folder.join("nvcc"));
+    std::fs::copy("/bin/echo", &real).unwrap();
+    std::fs::copy("/bin/sh", &nvcc).unwrap();
+    let script = format!("'{}' -V; exit 0", real.display());
+    for (uses, option, is_ours) in [
+        ("cuda", "--cubin", true),
+        ("cuda", "-cubin", true),
+        ("cuda", "--fatbin", false),
+        ("nothing", "--cubin", false),
+    ] {
+        let command = format!("'{}' -c \"{script}\" {option}", nvcc.display());
+        let (out, _) = run("cpu", &program, &[Path::new(uses), Path::new(&command)]);
+        let expected = if is_ours { "ptxas: cushim " } else { "-V\n" };
+        assert!(out.starts_with(expected), "{uses} {option}: {out}");
+    }
+}
+
 #[test]
 fn products_of_cublas_are_kernels_of_ours() {
     let scratch = tempfile::tempdir().unwrap();
@@ -157,6 +181,7 @@ fn products_of_cublaslt_are_kernels_of_ours() {
     // The derivatives at -1 and 3, of arguments that were stored.
     assert!(out.contains("of 1: 0, -0.0829641 (") && out.contains("of 1: 0, 1.01158 ("), "{out}");
     assert!(said.contains("cublasLtMatmul of libcublasLt"), "{said}");
+    assert!(said.contains("libcublasLt finds no driver: products"), "{said}");
 
     let (out, _) = run("native", &program, &[&library, Path::new("untouched")]);
     assert!(out.starts_with("untouched: 15\n"), "{out}");
