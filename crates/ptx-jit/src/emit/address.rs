@@ -18,6 +18,7 @@ pub(super) const DEVICE: MemFlagsData = MemFlagsData::new().with_notrap();
 /// What a processor protects as a whole, in bytes.
 pub(super) const PAGE: i64 = 4096;
 /// Where an access goes that the code does itself.
+#[derive(Clone)]
 pub(super) struct Reach {
     /// The address in this process of what `steps` are added to.
     pub(super) pointer: Value,
@@ -30,6 +31,13 @@ pub(super) struct Reach {
     /// How many bytes from there on are touched.
     pub(super) length: i64,
     pub(super) shared: bool,
+}
+
+impl Reach {
+    /// Whether all lanes access one place.
+    pub(super) fn is_one(&self) -> bool {
+        self.steps == [self.steps[0]; 32]
+    }
 }
 
 /// An address of each lane: of a register's value, and what is added to it.
