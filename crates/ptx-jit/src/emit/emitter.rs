@@ -3,9 +3,9 @@
 //! Owns the state of the emitter, fields of the warp, and calls of helpers. Must not know instructions.
 
 use super::group::Group;
+use super::reach::Whole;
 use super::touched::Touched;
 use super::val::Val;
-use super::whole::Whole;
 use crate::checked::Checked;
 use crate::error::NotCompiled;
 use crate::simt::calls::Activation;

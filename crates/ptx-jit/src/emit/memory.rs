@@ -4,8 +4,9 @@
 //! does the access itself after one check of the whole range; everything else,
 //! and everything that fails the check, goes lane by lane through a helper,
 //! which finds the lane to blame.
-use super::address::{Address, DEVICE, PAGE, Reach};
+use super::address::{Address, DEVICE, PAGE};
 use super::emitter::{Emit, OWN};
+use super::reach::Reach;
 use super::val::{Val, chunks, scalar, vector};
 use crate::simt::plan::region::writes;
 use crate::simt::plan::shape::{Class, Shape};

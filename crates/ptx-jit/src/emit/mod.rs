@@ -31,6 +31,7 @@ mod part;
 mod permute;
 mod places;
 mod pure;
+mod reach;
 mod saved;
 mod schedule;
 mod steps;
@@ -206,7 +207,7 @@ fn emitter<'a>(
         turning: BTreeSet::new(),
         streams: false,
         fast_loop: None,
-        whole: whole::Whole::default(),
+        whole: reach::Whole::default(),
         act: warp,
         told: None,
         region: 0,

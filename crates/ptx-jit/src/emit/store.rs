@@ -3,8 +3,9 @@
 //! Owns when the code stores by itself, and what a helper is given where it does not. Must not know where an access goes
 //! ([`super::address`]).
 
-use super::address::{Address, DEVICE, Reach};
+use super::address::{Address, DEVICE};
 use super::emitter::Emit;
+use super::reach::Reach;
 use super::val::{Val, chunks};
 use crate::simt::plan::shape::Class;
 use crate::warp::Which;

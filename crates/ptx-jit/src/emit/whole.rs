@@ -5,8 +5,9 @@
 //! check: two rows of values fill all registers. Here nothing lies between: what belongs to the first lanes is loaded,
 //! computed and forgotten before the next ([`super::schedule`]). Must not know the order of warps.
 
-use super::address::{DEVICE, PAGE, Reach};
+use super::address::{DEVICE, PAGE};
 use super::emitter::Emit;
+use super::reach::{Reach, Whole};
 use super::val::Val;
 use crate::error::NotCompiled;
 use crate::simt::plan::region::{reads, writes};
@@ -16,24 +17,11 @@ use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
 use cushim_ptx::ir::{Base, Inst, Src};
 use cushim_ptx::sem::{Access, Operation};
 use cushim_ptx::types::Space;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 
 /// The most instructions of such a region, and of a kernel whose regions are made twice.
 const LONGEST: usize = 64;
 const LARGEST: usize = 2048;
-
-/// What the version in the making knows.
-#[derive(Default)]
-pub(super) struct Whole {
-    /// It is being made: all lanes of the warp are here, and no others wait.
-    pub(super) on: bool,
-    /// Where accesses go, which are all inside, and whether each is the first of its group.
-    pub(super) accesses: BTreeMap<usize, (Reach, bool)>,
-    /// What instructions gave to registers before the check.
-    pub(super) values: HashMap<usize, Vec<(u32, Val)>>,
-    /// Loads before this instruction may pass each other: each was tried before.
-    until: usize,
-}
 
 impl Emit<'_> {
     /// The access of an instruction that may be done here.
