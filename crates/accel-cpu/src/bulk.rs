@@ -104,7 +104,7 @@ fn share(
     let count = (PART / each.max(1)).max(1);
     let ended: Arc<Mutex<Option<Failure>>> = Arc::default();
     let (first, memory) = (ended.clone(), memory.clone());
-    pool.run(steps.div_ceil(count) as u64, false, move |job| {
+    pool.run(steps.div_ceil(count) as u64, move |job| {
         while let Some(n) = job.next(1).next() {
             let from = n as usize * count;
             if let Err(failure) = work(&memory, from, count.min(steps - from)) {

@@ -4,9 +4,9 @@
 //! know: queues, CUDA.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use cushim_ptx::exec::{Fault, KernelLaunch, Memory as _};
+use cushim_ptx::exec::{KernelLaunch, Memory as _};
 use cushim_ptx_jit::Arena;
 
 use super::bulk;
@@ -19,6 +19,7 @@ use super::heap::Heap;
 use super::host::Host;
 use super::memory::Memory;
 use super::pool::{Job, Pool};
+use super::watch::Looks;
 use cushim_accel::locks::lock;
 use cushim_accel::queue::Executor;
 use cushim_accel::{Copy, Dispatch, Failure, Fill, Work};
@@ -166,7 +167,6 @@ impl CpuExecutor {
         workspace: u64,
         runtime: Option<Arc<Runtime>>,
     ) -> Result<(), Failure> {
-        let ended: Arc<Mutex<Option<Failure>>> = Arc::default();
         let total = units(dispatch);
         // The interpreter takes all blocks of a cooperative grid on one thread.
         let interpreted = dispatch.cooperative && self.range.is_none();
@@ -177,76 +177,110 @@ impl CpuExecutor {
         };
         let looks = looks.map(Arc::new);
         let counted = looks.as_ref().is_some_and(|looks| looks.counts());
-        let alone = interpreted || counted || super::watch::in_order(&self.memory);
-        let (own, memory, heaps) = (dispatch.clone(), self.memory.clone(), self.heaps.clone());
-        let (first, range) = (ended.clone(), self.range.filter(|_| !counted));
-        let looking = looks.clone();
-        self.pool.run(total, alone, move |job| {
-            let watch = looking.as_deref();
-            let (runtime, graph) = (runtime.as_deref(), own.graph.as_deref());
-            let host = |heap| Host { memory: &memory, heap, job, runtime, graph, watch };
-            let failed = |fault: &Fault| watch.is_some_and(|looks| looks.failed(fault, &memory));
-            let run = || part(&own, workspace, &memory, range, &heaps, job, &host, &failed);
-            // A panic is a bug of cushim's; the program gets the error of a kernel that failed.
-            let result = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| {
-                Err(Failure::Launch("internal error in cushim while the kernel ran".into()))
+        let range = self.range.filter(|_| !counted);
+        let ordered = interpreted || counted || super::watch::in_order(&self.memory);
+        // Waking a thread takes longer than a short grid does.
+        let alone = ordered
+            || self.pool.is_alone(total)
+            || !dispatch.cooperative && range.is_some() && is_short(dispatch);
+        let failure = if alone {
+            let grid = Grid {
+                dispatch,
+                workspace,
+                memory: &self.memory,
+                range,
+                heaps: &self.heaps,
+                runtime: runtime.as_deref(),
+                looks: looks.as_deref(),
+            };
+            let ended = Mutex::new(None);
+            Pool::run_alone(total, |job| grid.work(job, &ended));
+            ended.into_inner().unwrap_or_else(PoisonError::into_inner)
+        } else {
+            let ended: Arc<Mutex<Option<Failure>>> = Arc::default();
+            let (own, memory, heaps) = (dispatch.clone(), self.memory.clone(), self.heaps.clone());
+            let (first, looking) = (ended.clone(), looks.clone());
+            self.pool.run(total, move |job| {
+                let grid = Grid {
+                    dispatch: &own,
+                    workspace,
+                    memory: &memory,
+                    range,
+                    heaps: &heaps,
+                    runtime: runtime.as_deref(),
+                    looks: looking.as_deref(),
+                };
+                grid.work(job, &first);
             });
-            if let Err(failure) = result {
-                // The other threads end because this one asks them to: their later faults do not count.
-                lock(&first).get_or_insert(failure);
-                job.stop();
-            }
-        });
+            lock(&ended).take()
+        };
         if let Some(looks) = looks {
             looks.finish();
         }
-        let failure = lock(&ended).take();
         failure.map_or(Ok(()), Err)
     }
 }
 
-/// Runs blocks on this thread until there are no more.
-fn part<'h>(
-    dispatch: &Dispatch,
+/// A grid, as each of its threads has it.
+struct Grid<'a> {
+    dispatch: &'a Dispatch,
     workspace: u64,
-    memory: &Memory,
+    memory: &'a Memory,
     range: Option<Arena>,
-    heaps: &'h [Heap],
-    job: &Job,
-    host: &dyn Fn(&'h Heap) -> Host<'h>,
-    failed: &dyn Fn(&Fault) -> bool,
-) -> Result<(), Failure> {
-    let unknown = || Failure::Launch("the module has no such kernel".into());
-    let code = dispatch.code.as_any().downcast_ref::<CpuCode>().ok_or_else(unknown)?;
-    let launch = KernelLaunch {
-        module: &code.module,
-        kernel: *code.functions.get(dispatch.kernel).ok_or_else(unknown)?,
-        globals: &code.globals,
-        grid: dispatch.grid,
-        block: dispatch.block,
-        dynamic_shared: dispatch.dynamic_shared,
-        params: &dispatch.arguments,
-        cluster: dispatch.cluster.unwrap_or([1; 3]),
-        explicit_cluster: dispatch.cluster.is_some(),
-        cooperative: dispatch.cooperative,
-        workspace,
-        local_limit: LOCAL,
-    };
-    let heap = heaps.get(code.device).ok_or_else(unknown)?;
-    let host = host(heap);
-    let next = |most| job.next(most);
-    let compiled = || code.machine_code(dispatch.kernel, dispatch.block);
-    let ended = match range.and_then(|range| Some((range, compiled()?))) {
-        Some((range, kernel)) => kernel.run_blocks(&launch, &range, memory, &host, &next),
-        None => cushim_ptx_jit::interpret(&launch, memory, &host, &next),
-    };
-    match ended {
-        // Only this launch ends; the program gets no error.
-        Err(fault) if failed(&fault) => {
+    heaps: &'a [Heap],
+    runtime: Option<&'a Runtime>,
+    looks: Option<&'a Looks>,
+}
+
+impl Grid<'_> {
+    /// Runs blocks on this thread until there are no more; the first failure of any thread ends all.
+    fn work(&self, job: &Job, first: &Mutex<Option<Failure>>) {
+        // A panic is a bug of cushim's; the program gets the error of a kernel that failed.
+        let result = catch_unwind(AssertUnwindSafe(|| self.part(job))).unwrap_or_else(|_| {
+            Err(Failure::Launch("internal error in cushim while the kernel ran".into()))
+        });
+        if let Err(failure) = result {
+            // The other threads end because this one asks them to: their later faults do not count.
+            lock(first).get_or_insert(failure);
             job.stop();
-            Ok(())
         }
-        Err(fault) => Err(fault::failure(&fault, &launch, memory)),
-        Ok(()) => Ok(()),
+    }
+
+    fn part(&self, job: &Job) -> Result<(), Failure> {
+        let (dispatch, memory) = (self.dispatch, self.memory);
+        let unknown = || Failure::Launch("the module has no such kernel".into());
+        let code = dispatch.code.as_any().downcast_ref::<CpuCode>().ok_or_else(unknown)?;
+        let launch = KernelLaunch {
+            module: &code.module,
+            kernel: *code.functions.get(dispatch.kernel).ok_or_else(unknown)?,
+            globals: &code.globals,
+            grid: dispatch.grid,
+            block: dispatch.block,
+            dynamic_shared: dispatch.dynamic_shared,
+            params: &dispatch.arguments,
+            cluster: dispatch.cluster.unwrap_or([1; 3]),
+            explicit_cluster: dispatch.cluster.is_some(),
+            cooperative: dispatch.cooperative,
+            workspace: self.workspace,
+            local_limit: LOCAL,
+        };
+        let heap = self.heaps.get(code.device).ok_or_else(unknown)?;
+        let (runtime, graph, watch) = (self.runtime, dispatch.graph.as_deref(), self.looks);
+        let host = Host { memory, heap, job, runtime, graph, watch };
+        let next = |most| job.next(most);
+        let compiled = || code.machine_code(dispatch.kernel, dispatch.block);
+        let ended = match self.range.and_then(|range| Some((range, compiled()?))) {
+            Some((range, kernel)) => kernel.run_blocks(&launch, &range, memory, &host, &next),
+            None => cushim_ptx_jit::interpret(&launch, memory, &host, &next),
+        };
+        match ended {
+            // Only this launch ends; the program gets no error.
+            Err(fault) if watch.is_some_and(|looks| looks.failed(&fault, memory)) => {
+                job.stop();
+                Ok(())
+            }
+            Err(fault) => Err(fault::failure(&fault, &launch, memory)),
+            Ok(()) => Ok(()),
+        }
     }
 }

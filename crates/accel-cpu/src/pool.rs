@@ -17,6 +17,11 @@ use cushim_accel::queue::spawn;
 pub struct Job {
     blocks: Blocks,
     stop: AtomicBool,
+}
+
+/// One that several threads work on.
+struct Shareable {
+    job: Job,
     work: Box<dyn Fn(&Job) + Send + Sync>,
     /// Threads that are in it beside the one that brought it.
     helping: Mutex<usize>,
@@ -24,6 +29,10 @@ pub struct Job {
 }
 
 impl Job {
+    fn new(total: u64, threads: usize) -> Job {
+        Job { blocks: Blocks::new(total, threads), stop: AtomicBool::new(false) }
+    }
+
     /// At most so many blocks that nobody has, one after the other; none where there are none, or the job is
     /// stopped.
     pub fn next(&self, most: u64) -> Range<u64> {
@@ -58,7 +67,7 @@ struct Shared {
 #[derive(Default)]
 struct State {
     /// Jobs that want help, once for each helper wanted.
-    wanted: VecDeque<Arc<Job>>,
+    wanted: VecDeque<Arc<Shareable>>,
     started: usize,
     idle: usize,
 }
@@ -69,33 +78,40 @@ impl Pool {
         Pool { shared: Arc::default(), width: width.max(1) }
     }
 
+    /// Whether only one thread would work on so many blocks.
+    pub fn is_alone(&self, total: u64) -> bool {
+        total <= 1 || self.width == 1
+    }
+
+    /// Runs `work` on this thread, where it takes all blocks. It may borrow what the others would have to share.
+    pub fn run_alone(total: u64, work: impl FnOnce(&Job)) {
+        work(&Job::new(total, 1));
+    }
+
     /// Runs `work` on this thread and on others, until it has returned on all. It takes blocks from
-    /// [`Job::next`] until there are no more. `alone`: on this thread only.
-    pub fn run(&self, total: u64, alone: bool, work: impl Fn(&Job) + Send + Sync + 'static) {
-        let helpers = if alone { 0 } else { (total.saturating_sub(1)).min(self.width as u64 - 1) };
-        let job = Arc::new(Job {
-            blocks: Blocks::new(total, helpers as usize + 1),
-            stop: AtomicBool::new(false),
+    /// [`Job::next`] until there are no more.
+    pub fn run(&self, total: u64, work: impl Fn(&Job) + Send + Sync + 'static) {
+        if self.is_alone(total) {
+            return Pool::run_alone(total, work);
+        }
+        let helpers = total.saturating_sub(1).min(self.width as u64 - 1) as usize;
+        let job = Arc::new(Shareable {
+            job: Job::new(total, helpers + 1),
             work: Box::new(work),
             helping: Mutex::new(0),
             left: Condvar::new(),
         });
-        self.call(&job, helpers as usize);
-        (job.work)(&job);
-        if helpers > 0 {
-            // Threads that have not taken this job yet need not take it any more.
-            lock(&self.shared.state).wanted.retain(|other| !Arc::ptr_eq(other, &job));
-            let mut helping = lock(&job.helping);
-            while *helping > 0 {
-                helping = wait(&job.left, helping);
-            }
+        self.call(&job, helpers);
+        (job.work)(&job.job);
+        // Threads that have not taken this job yet need not take it any more.
+        lock(&self.shared.state).wanted.retain(|other| !Arc::ptr_eq(other, &job));
+        let mut helping = lock(&job.helping);
+        while *helping > 0 {
+            helping = wait(&job.left, helping);
         }
     }
 
-    fn call(&self, job: &Arc<Job>, helpers: usize) {
-        if helpers == 0 {
-            return;
-        }
+    fn call(&self, job: &Arc<Shareable>, helpers: usize) {
         let mut state = lock(&self.shared.state);
         let missing = helpers.saturating_sub(state.idle);
         for _ in 0..missing.min((self.width - 1).saturating_sub(state.started)) {
@@ -127,7 +143,7 @@ fn help(shared: &Shared) {
                 state.idle -= 1;
             }
         };
-        (job.work)(&job);
+        (job.work)(&job.job);
         *lock(&job.helping) -= 1;
         job.left.notify_all();
     }
@@ -144,7 +160,7 @@ mod tests {
         for total in [0, 1, 2, 1000] {
             let seen = Arc::new(Mutex::new(Vec::new()));
             let list = seen.clone();
-            pool.run(total, false, move |job| {
+            pool.run(total, move |job| {
                 while let Some(n) = job.next(1).next() {
                     lock(&list).push(n);
                 }
@@ -159,7 +175,7 @@ mod tests {
     fn a_stopped_job_gives_no_more() {
         let count = Arc::new(AtomicU64::new(0));
         let counted = count.clone();
-        Pool::new(3).run(1 << 40, false, move |job| {
+        Pool::new(3).run(1 << 40, move |job| {
             while !job.next(1).is_empty() {
                 if counted.fetch_add(1, Ordering::Relaxed) > 100 {
                     job.stop();

@@ -48,6 +48,8 @@ struct State {
     outcome: Option<Outcome>,
     /// A thread is completing it.
     ending: bool,
+    /// Threads sleep until it is complete: nobody is woken where there are none, which asks the system.
+    sleeping: bool,
     first: Vec<First>,
     then: Vec<Box<dyn FnOnce() + Send>>,
     help: Option<Weak<dyn Help>>,
@@ -109,13 +111,15 @@ impl Signal {
         for next in first {
             next(&outcome);
         }
-        let then = {
+        let (then, sleeping) = {
             let mut state = self.state();
             state.outcome = Some(outcome);
             self.0.done.store(true, Ordering::Release);
-            std::mem::take(&mut state.then)
+            (std::mem::take(&mut state.then), state.sleeping)
         };
-        self.0.changed.notify_all();
+        if sleeping {
+            self.0.changed.notify_all();
+        }
         for next in then {
             next();
         }
@@ -140,6 +144,7 @@ impl Signal {
             if let Some(outcome) = &state.outcome {
                 return outcome.clone();
             }
+            state.sleeping = true;
             state = self.0.changed.wait(state).unwrap_or_else(|poisoned| poisoned.into_inner());
         }
     }

@@ -22,6 +22,8 @@
 
 /// Memory of our own, and in `cushim_apart` more: a sanitizer inside the program sees what is asked of the C library by
 /// our threads, and takes it for the program's races.
+// Fuzz targets count what is allocated, by an allocator of their own; a program has one.
+#[cfg(not(fuzzing))]
 #[global_allocator]
 static HEAP: cushim_apart::heap::Heap = cushim_apart::heap::Heap::new();
 

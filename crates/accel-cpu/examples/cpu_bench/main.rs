@@ -76,7 +76,8 @@ fn main() {
     }
 }
 
-/// Runs all cases until their optimised code, which is compiled beside the running kernels, is ready.
+/// Runs all cases twice. The optimised code, which a kernel asks for when its first code has run for a while, is made beside
+/// them and in the half second after each time; nothing waits for it beyond that.
 fn warm_up(side: &Side, cases: &[&str], size: Size) {
     for _ in 0..2 {
         cases.iter().for_each(|case| ours(side, case, size));

@@ -5,6 +5,7 @@
 
 use super::emitter::{Emit, OWN};
 use super::places::Memory;
+use super::reach::Reach;
 use super::val::Val;
 use crate::simt::plan::shape::{Class, Shape};
 use crate::warp::{Addresses, INTERFACE, LONGEST};
@@ -17,21 +18,6 @@ use cushim_ptx::types::Space;
 pub(super) const DEVICE: MemFlagsData = MemFlagsData::new().with_notrap();
 /// What a processor protects as a whole, in bytes.
 pub(super) const PAGE: i64 = 4096;
-/// Where an access goes that the code does itself.
-pub(super) struct Reach {
-    /// The address in this process of what `steps` are added to.
-    pub(super) pointer: Value,
-    /// Bytes that each lane adds.
-    pub(super) steps: [i64; 32],
-    /// Whether all is inside and aligned, and maybe what goes with it, too.
-    pub(super) inside: Value,
-    /// The lowest address is the pointer and this.
-    pub(super) first: i64,
-    /// How many bytes from there on are touched.
-    pub(super) length: i64,
-    pub(super) shared: bool,
-}
-
 /// An address of each lane: of a register's value, and what is added to it.
 pub(super) struct Address {
     pub(super) base: Val,

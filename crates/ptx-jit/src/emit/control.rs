@@ -92,16 +92,30 @@ impl Emit<'_> {
         let region = &plan.regions[k];
         let f = self.f;
         self.begin_region();
-        self.fast_loop()?;
+        let fast = self.fast_loop()?;
         if k == 0 {
             self.zero_entry();
         }
         if let Some(at) = region.result {
             self.waited(&f.code[at]);
         }
+        if !fast {
+            self.whole()?;
+        }
+        self.region_code()
+    }
+
+    /// The instructions of the present region, and what ends it.
+    pub(super) fn region_code(&mut self) -> Result<(), NotCompiled> {
+        let (plan, f) = (self.plan, self.f);
+        let region = &plan.regions[self.region];
         for at in region.start..region.end {
             self.at = at;
             self.lanes_from(0);
+            if let Some(values) = self.whole.values.remove(&at) {
+                values.into_iter().for_each(|(r, v)| self.assign(r, v));
+                continue;
+            }
             self.instruction(&f.code[at])?;
             self.let_go();
         }

@@ -3,6 +3,7 @@
 //! Owns the state of the emitter, fields of the warp, and calls of helpers. Must not know instructions.
 
 use super::group::Group;
+use super::reach::Whole;
 use super::touched::Touched;
 use super::val::Val;
 use crate::checked::Checked;
@@ -63,8 +64,9 @@ pub(super) struct Emit<'a> {
     pub(super) fault: ir::Block,
     /// Of the regions: each takes the lanes that are there, and their warp.
     pub(super) blocks: Vec<ir::Block>,
-    /// Where whole warps come to a barrier: takes the warp, the site, and the region in which its lanes go on.
-    pub(super) met: Option<ir::Block>,
+    /// Where whole warps come to a barrier that began in one region, or anywhere: takes the warp, the site, and where its lanes
+    /// go on.
+    pub(super) met: BTreeMap<Option<usize>, ir::Block>,
     /// Where some lanes of a warp come to one: takes the warp, the site, and the lanes.
     pub(super) came: Option<ir::Block>,
     /// When registers were touched.
@@ -77,6 +79,8 @@ pub(super) struct Emit<'a> {
     pub(super) streams: bool,
     /// The code in the making is the second version of a loop: all lanes of the warp run it.
     pub(super) fast_loop: Option<FastLoop>,
+    /// The same of a region's second version for whole warps.
+    pub(super) whole: Whole,
     /// Lanes for which the present region runs.
     pub(super) act: Value,
     /// What the warp's `taking` holds, if the present region has set it.

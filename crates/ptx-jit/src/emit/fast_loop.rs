@@ -88,8 +88,9 @@ impl Emit<'_> {
     }
 
     /// Where the present region is such a loop: its second version, which whole warps enter. The usual one is next.
-    pub(super) fn fast_loop(&mut self) -> Result<(), crate::error::NotCompiled> {
-        let Some((handed, same)) = self.fast_loop_values() else { return Ok(()) };
+    /// Whether there is one.
+    pub(super) fn fast_loop(&mut self) -> Result<bool, crate::error::NotCompiled> {
+        let Some((handed, same)) = self.fast_loop_values() else { return Ok(false) };
         let (before, usual) = (self.b.create_block(), self.b.create_block());
         let (round, bail) = (self.b.create_block(), self.b.create_block());
         self.b.set_cold_block(bail);
@@ -146,7 +147,7 @@ impl Emit<'_> {
 
         self.b.switch_to_block(usual);
         self.begin_region();
-        Ok(())
+        Ok(true)
     }
 
     /// The next round, if all lanes go on and the warp has not had its iterations; else the region ends as it does.

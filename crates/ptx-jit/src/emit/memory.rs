@@ -4,15 +4,17 @@
 //! does the access itself after one check of the whole range; everything else,
 //! and everything that fails the check, goes lane by lane through a helper,
 //! which finds the lane to blame.
-use super::address::{Address, DEVICE, PAGE, Reach};
+use super::address::{Address, DEVICE, PAGE};
 use super::emitter::{Emit, OWN};
+use super::reach::Reach;
 use super::val::{Val, chunks, scalar, vector};
-use crate::simt::plan::shape::Class;
+use crate::simt::plan::region::writes;
+use crate::simt::plan::shape::{Class, Shape};
 use crate::warp::{INTERFACE, Which, at_once};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types};
 use cushim_ptx::ir::{Base, Dst, Inst, Src, Symbol};
-use cushim_ptx::sem::Operation;
+use cushim_ptx::sem::{IntegerOp, Operation};
 use cushim_ptx::types::{Scalar, Space};
 
 impl Emit<'_> {
@@ -22,10 +24,10 @@ impl Emit<'_> {
         let width = i64::from(ty.bytes());
         let space = inst.space(0);
         let classes = self.results(inst);
-        if space == Space::Param && self.param_load(inst, width) {
-            return;
-        }
-        if self.symbol_load(inst, space, width) {
+        if space == Space::Param && self.param_load(inst, width)
+            || self.symbol_load(inst, space, width)
+            || self.load_whole(inst, &classes, width)
+        {
             return;
         }
         let address = self.address_of(inst, 0);
@@ -34,7 +36,7 @@ impl Emit<'_> {
         let reach = self.reach(&address, space, width * n as i64);
         let reach = reach.filter(|r| self.can_load(inst, r, uniform));
         if let Some(r) = reach.as_ref().filter(|r| !known && !uniform && !r.shared) {
-            self.look_ahead(r, width * n as i64);
+            self.look_ahead(inst, r, width * n as i64);
         }
         let mask = self.guard(inst).unwrap_or(self.act);
         self.tell(mask, space);
@@ -98,6 +100,22 @@ impl Emit<'_> {
             return;
         }
         self.put_loaded(inst, &classes, uniform, params);
+    }
+
+    /// In a version for whole warps: a load that is known to be inside.
+    fn load_whole(&mut self, inst: &Inst, classes: &[Class], width: i64) -> bool {
+        let Some((reach, _)) = self.whole.accesses.remove(&self.at) else { return false };
+        self.tell(self.act, inst.space(0));
+        let uniform = self.is_uniform_address(inst);
+        let values = self.load_here(inst, &reach, uniform, width);
+        self.put_loaded(inst, classes, uniform, values);
+        true
+    }
+
+    /// Whether the register that an address is computed from has one value for all lanes.
+    pub(super) fn is_uniform_address(&self, inst: &Inst) -> bool {
+        matches!(inst.src.first(), Some(Src::Memory(Base::Reg(r, _), _))
+            if self.plan.shapes[*r as usize] == Shape::Uniform(()))
     }
 
     /// Loads lane by lane, by a helper where that cannot be done here.
@@ -177,7 +195,10 @@ impl Emit<'_> {
     ///
     /// Without loops, for what warps some blocks from now read beside this one: the processor guesses that within
     /// a page only. Asking is a call, so a line or two for it must be all that a warp needs.
-    fn look_ahead(&mut self, reach: &Reach, bytes: i64) {
+    ///
+    /// A loop that reads on where the last round ended needs nothing: the processor sees it coming, and a warp that runs its
+    /// rounds alone reads one row of memory.
+    pub(super) fn look_ahead(&mut self, inst: &Inst, reach: &Reach, bytes: i64) {
         /// A power of 2.
         const ROUNDS: i64 = 3;
         /// Two blocks of 256 threads; measured: 4 KiB and 8 KiB gain less.
@@ -189,6 +210,9 @@ impl Emit<'_> {
                 let callee = self.constant_field(types::I64, INTERFACE.warp.touch);
                 self.b.ins().call_indirect(self.touching, callee, &[place]);
             }
+            return;
+        }
+        if self.reads_on(inst, reach) {
             return;
         }
         self.streams = true;
@@ -204,6 +228,25 @@ impl Emit<'_> {
         let place = self.b.ins().iadd(now, far);
         let callee = self.constant_field(types::I64, INTERFACE.warp.touch);
         self.b.ins().call_indirect(self.touching, callee, &[place]);
+    }
+
+    /// Whether each round of the present region, a loop, reads on where the last one ended, or overlaps that.
+    fn reads_on(&self, inst: &Inst, reach: &Reach) -> bool {
+        let Some(Src::Memory(Base::Reg(r, _), _)) = inst.src.first() else { return false };
+        let region = &self.plan.regions[self.region];
+        let code = &self.f.code[region.start..region.end];
+        let mut steps = code.iter().filter(|i| writes(i).any(|w| w == *r));
+        let (Some(step), None) = (steps.next(), steps.next()) else { return false };
+        let by = match (step.sem, step.guard, step.src.as_slice()) {
+            (Operation::Integer(what), None, [Src::Reg(from), Src::Imm(by)])
+                if what.op == (IntegerOp::Add { saturate: false }) && from == r =>
+            {
+                if what.ty.bits() == 32 { i64::from(*by as i32) } else { by.cast_signed() }
+            }
+            _ => return false,
+        };
+        let group = self.group_of.get(&self.at).map_or(1, |n| self.groups[*n].count);
+        by.unsigned_abs() <= reach.length.unsigned_abs().saturating_mul(group as u64)
     }
 
     /// Whether a helper would leave the values of the only result just as they lie in memory.
@@ -299,7 +342,7 @@ impl Emit<'_> {
     }
 
     /// Whether there is code for the steps of a load.
-    fn can_load(&self, inst: &Inst, reach: &Reach, uniform: bool) -> bool {
+    pub(super) fn can_load(&self, inst: &Inst, reach: &Reach, uniform: bool) -> bool {
         let Operation::Load(access) = &inst.sem else { return false };
         let ty = access.element;
         if at_once(access) {
@@ -317,7 +360,7 @@ impl Emit<'_> {
     }
 
     fn load_here(&mut self, inst: &Inst, reach: &Reach, uniform: bool, width: i64) -> Vec<Value> {
-        let ty = inst.sem.ty();
+        let (ty, flags) = (inst.sem.ty(), self.reading());
         let mut out = Vec::new();
         for (k, dst) in inst.dst.iter().enumerate() {
             let more = k as i64 * width;
@@ -334,16 +377,16 @@ impl Emit<'_> {
                 let at = |s: i64| (s + more) as i32;
                 let run = s.iter().enumerate().all(|(j, x)| *x == s[0] + width * j as i64);
                 let v = if run {
-                    self.b.ins().load(vector(class), DEVICE, reach.pointer, at(s[0]))
+                    self.b.ins().load(vector(class), flags, reach.pointer, at(s[0]))
                 } else if s.iter().all(|x| *x == s[0]) {
-                    let v = self.b.ins().load(scalar(class), DEVICE, reach.pointer, at(s[0]));
+                    let v = self.b.ins().load(scalar(class), flags, reach.pointer, at(s[0]));
                     self.b.ins().splat(vector(class), v)
                 } else {
-                    let mut v = self.b.ins().load(scalar(class), DEVICE, reach.pointer, at(s[0]));
+                    let mut v = self.b.ins().load(scalar(class), flags, reach.pointer, at(s[0]));
                     v = self.b.ins().scalar_to_vector(vector(class), v);
                     for (j, x) in s.iter().enumerate().skip(1) {
                         self.lanes_from(c * per + j);
-                        let e = self.b.ins().load(scalar(class), DEVICE, reach.pointer, at(*x));
+                        let e = self.b.ins().load(scalar(class), flags, reach.pointer, at(*x));
                         v = self.b.ins().insertlane(v, e, j as u8);
                     }
                     v
@@ -360,15 +403,15 @@ impl Emit<'_> {
             Dst::Reg(r, bits) => (self.class(r), bits),
             Dst::Sink => (Class::Narrow, 32),
         };
-        let at = at as i32;
+        let (at, flags) = (at as i32, self.reading());
         let signed = ty.is_signed();
         let narrow = match (ty.bytes(), signed) {
-            (1, false) => self.b.ins().uload8(types::I32, DEVICE, pointer, at),
-            (1, true) => self.b.ins().sload8(types::I32, DEVICE, pointer, at),
-            (2, false) => self.b.ins().uload16(types::I32, DEVICE, pointer, at),
-            (2, true) => self.b.ins().sload16(types::I32, DEVICE, pointer, at),
-            (8, _) => return self.b.ins().load(types::I64, DEVICE, pointer, at),
-            _ => self.b.ins().load(types::I32, DEVICE, pointer, at),
+            (1, false) => self.b.ins().uload8(types::I32, flags, pointer, at),
+            (1, true) => self.b.ins().sload8(types::I32, flags, pointer, at),
+            (2, false) => self.b.ins().uload16(types::I32, flags, pointer, at),
+            (2, true) => self.b.ins().sload16(types::I32, flags, pointer, at),
+            (8, _) => return self.b.ins().load(types::I64, flags, pointer, at),
+            _ => self.b.ins().load(types::I32, flags, pointer, at),
         };
         if class == Class::Wide {
             return self.extend64(narrow, signed);

@@ -31,6 +31,7 @@ mod part;
 mod permute;
 mod places;
 mod pure;
+mod reach;
 mod saved;
 mod schedule;
 mod steps;
@@ -41,6 +42,7 @@ mod touched;
 mod val;
 mod value;
 mod warp_loop;
+mod whole;
 
 use crate::checked::Checked;
 use crate::error::NotCompiled;
@@ -61,7 +63,7 @@ use cushim_ptx::origin::Origins;
 use cushim_ptx::work;
 use emitter::Emit;
 pub(crate) use limits::{MOST_STACK, fits};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// The code generator for this machine.
 pub(crate) fn machine(quality: Quality) -> Result<OwnedTargetIsa, NotCompiled> {
@@ -168,7 +170,6 @@ fn emitter<'a>(
     let has =
         |name| isa.isa_flags().iter().any(|flag| flag.name == name && flag.as_bool() == Some(true));
     let together = (has("has_avx512dq") && has("has_avx512vl")).then_some(together);
-    let (has_fma, has_rounding) = (has("has_fma"), has("has_sse41"));
     let kernel = module.functions.iter().position(|g| g.name == f.name).unwrap_or(0);
     let (shared, _) = cushim_ptx::exec::shared_layout(module, kernel as u32);
     let origins = match checked.bounds {
@@ -184,8 +185,8 @@ fn emitter<'a>(
         checked,
         origins,
         clean: crate::simt::nan::clean(f),
-        has_fma,
-        has_rounding,
+        has_fma: has("has_fma"),
+        has_rounding: has("has_sse41"),
         warp,
         helper,
         preserving,
@@ -199,13 +200,14 @@ fn emitter<'a>(
         ended,
         fault,
         blocks,
-        met: None,
+        met: BTreeMap::new(),
         came: None,
         touched: touched::Touched::default(),
         resumed: BTreeSet::new(),
         turning: BTreeSet::new(),
         streams: false,
         fast_loop: None,
+        whole: reach::Whole::default(),
         act: warp,
         told: None,
         region: 0,

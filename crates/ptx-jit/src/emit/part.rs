@@ -3,8 +3,9 @@
 //! Owns the check of those lanes' parts, and writing them. Must not know: which way an access takes when all lanes
 //! take part ([`super::memory`]).
 
-use super::address::{Address, DEVICE, Reach};
+use super::address::{Address, DEVICE};
 use super::emitter::Emit;
+use super::reach::Reach;
 use super::val::{Val, chunks, vector};
 use crate::simt::plan::shape::{Class, Shape};
 use crate::warp::INTERFACE;

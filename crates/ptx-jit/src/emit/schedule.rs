@@ -40,11 +40,19 @@ struct Memory {
 impl Memory {
     /// The group of an access that belongs to `group` if nothing delays it. `place`: in our own memory, from
     /// a base.
-    fn access(&mut self, group: Group, write: bool, place: Option<(Value, i32, i32)>) -> Group {
+    /// A read that may pass others (`free`) waits for writes only.
+    fn access(
+        &mut self,
+        group: Group,
+        (write, free): (bool, bool),
+        place: Option<(Value, i32, i32)>,
+    ) -> Group {
         let Some((base, first, size)) = place else {
             let own = if write { self.last[0].max(self.last[1]) } else { self.last[0] };
-            let group = group.max(own).max(self.other[0]).max(self.other[1]);
-            self.other[usize::from(!write)] = group;
+            let read = if free { 0 } else { self.other[1] };
+            let group = group.max(own).max(self.other[0]).max(read);
+            let last = &mut self.other[usize::from(!write)];
+            *last = group.max(*last);
             return group;
         };
         let cells = first.div_euclid(16)..=(first + size - 1).div_euclid(16);
@@ -136,14 +144,15 @@ fn order_run(
             own.contains(&base).then_some((base, offset, size as i32))
         };
         match func.dfg.insts[inst] {
-            InstructionData::Load { arg, offset, opcode, .. } => {
+            InstructionData::Load { arg, offset, opcode, flags } => {
                 let ty = func.dfg.value_type(func.dfg.first_result(inst));
                 let size = if opcode == Opcode::Load { ty.bytes() } else { 8 };
-                group = memory.access(group, false, place(arg, offset.into(), size));
+                let free = func.dfg.mem_flags[flags].can_move();
+                group = memory.access(group, (false, free), place(arg, offset.into(), size));
             }
             InstructionData::Store { args, offset, .. } => {
                 let size = func.dfg.value_type(args[0]).bytes();
-                group = memory.access(group, true, place(args[1], offset.into(), size));
+                group = memory.access(group, (true, false), place(args[1], offset.into(), size));
             }
             InstructionData::UnaryConst { constant_handle, .. } => {
                 let value = func.dfg.first_result(inst);

@@ -5,6 +5,7 @@
 
 use super::address::{Address, DEVICE};
 use super::emitter::Emit;
+use super::reach::Reach;
 use super::val::{Val, chunks};
 use crate::simt::plan::shape::Class;
 use crate::warp::Which;
@@ -29,12 +30,12 @@ impl Emit<'_> {
         }
         let mask = self.guard(inst).unwrap_or(self.act);
         self.tell(mask, space);
+        if let Some((reach, _)) = self.whole.accesses.remove(&self.at) {
+            self.store_row(&reach, &values[0]);
+            return;
+        }
         let reach = self.reach(&address, space, width * n as i64);
-        let reach = reach.filter(|r| {
-            let fits = values.iter().all(|(_, c)| *c == Class::of(ty));
-            let distinct = (1..32).all(|l| r.steps[l] == r.steps[0] + l as i64 * width);
-            n == 1 && fits && distinct && matches!(width, 4 | 8)
-        });
+        let reach = reach.filter(|r| self.can_store(inst, r));
         let Some(reach) = reach else {
             if self.store_each(inst, &address, &values, mask) {
                 return;
@@ -60,12 +61,7 @@ impl Emit<'_> {
             self.b.ins().brif(go, fast, &[], slow, &[]);
         }
         self.b.switch_to_block(fast);
-        let (v, c) = &values[0];
-        for (k, x) in self.vectors(v, *c).iter().enumerate() {
-            self.lanes_from(k * 32 / chunks(*c));
-            let at = reach.steps[0] as i32 + 16 * k as i32;
-            self.b.ins().store(DEVICE, *x, reach.pointer, at);
-        }
+        self.store_row(&reach, &values[0]);
         self.jump(next, &[]);
         self.b.switch_to_block(slow);
         self.lanes_of.clone_from(&known);
@@ -74,6 +70,28 @@ impl Emit<'_> {
         self.lanes_of = known;
         self.jump(next, &[]);
         self.b.switch_to_block(next);
+    }
+
+    /// Whether there is code for the steps of a store.
+    pub(super) fn can_store(&self, inst: &Inst, reach: &Reach) -> bool {
+        let ty = inst.sem.ty();
+        let width = i64::from(ty.bytes());
+        let fits = match inst.src.as_slice() {
+            [_, Src::Reg(r), _] => self.class(*r) == Class::of(ty),
+            [_, _, _] => true,
+            _ => false,
+        };
+        let distinct = (1..32).all(|l| reach.steps[l] == reach.steps[0] + l as i64 * width);
+        fits && distinct && matches!(width, 4 | 8)
+    }
+
+    /// All lanes' values go to where they lie side by side.
+    fn store_row(&mut self, reach: &Reach, (v, c): &(Val, Class)) {
+        for (k, x) in self.vectors(v, *c).iter().enumerate() {
+            self.lanes_from(k * 32 / chunks(*c));
+            let at = reach.steps[0] as i32 + 16 * k as i32;
+            self.b.ins().store(DEVICE, *x, reach.pointer, at);
+        }
     }
 
     /// The low part of one lane's value goes to memory.

@@ -3,10 +3,11 @@
 //! Owns calling them ([`Together`]), where the processor has AVX-512: they do as many lanes at once as fit, and leave what they
 //! cannot do undone, for a helper. Must not know other ways of accesses ([`super::each`], [`super::memory`]).
 
-use super::address::{Address, DEVICE, Reach};
+use super::address::{Address, DEVICE};
 use super::emitter::{Emit, OWN};
 use super::places::Memory;
 use super::pure::slot;
+use super::reach::Reach;
 use super::val::Val;
 use crate::simt::plan::shape::Class;
 use crate::warp::{INTERFACE, Together, Which};

@@ -324,7 +324,7 @@ impl Emit<'_> {
         let (mixed, own): (Vec<u32>, Vec<u32>) =
             crossing.into_iter().partition(|r| self.plan.blend[k].has(*r as usize));
         self.flush_registers(&own, false);
-        if self.fast_loop.is_some() {
+        if self.fast_loop.is_some() || self.whole.on {
             self.flush_registers(&mixed, false);
             return;
         }
@@ -409,9 +409,14 @@ impl Emit<'_> {
                 }
             }
         };
-        self.touched.touch(r, self.at);
-        self.cache.insert(r, value);
-        self.written.insert(r);
+        self.assign(r, value);
+    }
+
+    /// A register has a new value.
+    pub(super) fn assign(&mut self, register: u32, value: Val) {
+        self.touched.touch(register, self.at);
+        self.cache.insert(register, value);
+        self.written.insert(register);
     }
 
     fn choose(&mut self, g: Value, yes: Shape<Value>, no: Shape<Value>) -> Shape<Value> {

@@ -5,7 +5,7 @@
 //! code leaves to the scheduler, which it must not know.
 
 use super::emitter::{Emit, OWN};
-use crate::warp::{DONE, INTERFACE, NOWHERE, Which};
+use crate::warp::{DONE, INTERFACE, NOWHERE, Which, goes_on};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, JumpTableData, Type, Value, types};
 use std::collections::BTreeSet;
@@ -23,7 +23,17 @@ impl Emit<'_> {
 
     /// Changes a number of the block's.
     fn change(&mut self, warps: Value, offset: usize, new: impl FnOnce(&mut Self, Value) -> Value) {
-        let old = self.b.ins().load(types::I32, OWN, warps, offset as i32);
+        self.change_of(types::I32, warps, offset, new);
+    }
+
+    fn change_of(
+        &mut self,
+        ty: Type,
+        warps: Value,
+        offset: usize,
+        new: impl FnOnce(&mut Self, Value) -> Value,
+    ) {
+        let old = self.b.ins().load(ty, OWN, warps, offset as i32);
         let new = new(self, old);
         self.b.ins().store(OWN, new, warps, offset as i32);
     }
@@ -40,24 +50,28 @@ impl Emit<'_> {
         if plain {
             self.resumed.insert(next);
         }
-        let met = self.met.unwrap_or_else(|| self.block_of_barriers());
-        self.met = Some(met);
-        let (site, region) = (self.i32(site.into()), self.i32(next as i64));
-        self.jump(met, &[self.warp, site, region]);
+        let from = self.plan.begun[self.region];
+        let met = match self.met.get(&from) {
+            Some(met) => *met,
+            None => self.block_of_barriers(types::I64),
+        };
+        self.met.insert(from, met);
+        let (site, onward) = (self.i32(site.into()), self.i64(goes_on(next as u32).cast_signed()));
+        self.jump(met, &[self.warp, site, onward]);
     }
 
     /// Some lanes of the warp have come to a barrier of a known number.
     pub(super) fn come(&mut self, site: u32) {
-        let came = self.came.unwrap_or_else(|| self.block_of_barriers());
+        let came = self.came.unwrap_or_else(|| self.block_of_barriers(types::I32));
         self.came = Some(came);
         let site = self.i32(site.into());
         self.jump(came, &[self.warp, site, self.act]);
     }
 
-    /// A block that takes a warp and two numbers.
-    fn block_of_barriers(&mut self) -> ir::Block {
+    /// A block that takes a warp, a site and a number.
+    fn block_of_barriers(&mut self, number: Type) -> ir::Block {
         let block = self.b.create_block();
-        for ty in [types::I64, types::I32, types::I32] {
+        for ty in [types::I64, types::I32, number] {
             self.b.append_block_param(block, ty);
         }
         block
@@ -72,16 +86,52 @@ impl Emit<'_> {
             let status = self.call_for(Which::Arrive, site, lanes);
             self.b.ins().brif(status, self.fault, &[], self.dispatch, &[warp.into()]);
         }
-        let Some(met) = self.met else { return };
+        for (from, met) in self.met.clone() {
+            self.met_block(from, met);
+        }
+    }
+
+    /// A whole warp has come to a barrier. `from`: where warps began that come to this one, if that is one region: mostly the
+    /// next warp begins there, too, without asking where.
+    fn met_block(&mut self, from: Option<usize>, met: ir::Block) {
         self.b.switch_to_block(met);
-        let &[warp, site, region] = self.b.block_params(met) else { return };
+        let &[warp, site, onward] = self.b.block_params(met) else { return };
         self.warp = warp;
         self.set_field(site, INTERFACE.warp.meet);
         let warps = self.warps();
         self.change(warps, INTERFACE.warps.met, |e, v| e.b.ins().iadd_imm_s(v, 1));
-        self.change(warps, INTERFACE.warps.every, |e, v| e.b.ins().band(v, region));
-        self.change(warps, INTERFACE.warps.any, |e, v| e.b.ins().bor(v, region));
-        self.jump(self.advance, &[self.warp]);
+        let at = INTERFACE.warps.onward;
+        self.change_of(types::I64, warps, at, |e, v| e.b.ins().bor(v, onward));
+        // Where warps take turns, there is more to do at their begin.
+        let begins = |n: &usize| *n == 0 || self.resumed.contains(n) && !self.turning.contains(n);
+        let Some(from) = from.filter(begins) else {
+            self.jump(self.advance, &[warp]);
+            return;
+        };
+        let next = self.constant_field(types::I64, INTERFACE.warp.next);
+        let (look, usual, go) =
+            (self.b.create_block(), self.b.create_block(), self.b.create_block());
+        self.b.ins().brif(next, look, &[], usual, &[]);
+        self.b.switch_to_block(look);
+        let region = self.b.ins().load(types::I32, OWN, warps, INTERFACE.warps.region as i32);
+        let guess = self.i32(from as i64);
+        let same = self.b.ins().icmp(IntCC::Equal, region, guess);
+        self.b.ins().brif(same, go, &[], usual, &[]);
+        self.b.switch_to_block(usual);
+        self.jump(self.advance, &[warp]);
+
+        self.b.switch_to_block(go);
+        self.warp = next;
+        self.b.ins().store(OWN, next, warps, INTERFACE.warps.current as i32);
+        if from == 0 {
+            let full = self.constant_field(types::I32, INTERFACE.warp.full);
+            self.set_field(full, INTERFACE.warp.live);
+            self.jump(self.blocks[0], &[full, next]);
+            return;
+        }
+        let live = self.field(types::I32, INTERFACE.warp.live);
+        let args = [live.into(), next.into()];
+        self.b.ins().brif(live, self.blocks[from], &args, self.advance, &[next.into()]);
     }
 
     /// A warp with all its lanes has run a round of a loop: others run theirs now, whose memory is mostly beside
@@ -124,8 +174,10 @@ impl Emit<'_> {
 
         self.b.switch_to_block(self.ended);
         self.warp = self.b.block_params(self.ended)[0];
-        let warps = self.warps();
-        self.change(warps, INTERFACE.warps.alive, |e, v| e.b.ins().iadd_imm_s(v, -1));
+        if !self.plan.ends() {
+            let warps = self.warps();
+            self.change(warps, INTERFACE.warps.alive, |e, v| e.b.ins().iadd_imm_s(v, -1));
+        }
         self.jump(self.advance, &[self.warp]);
 
         self.b.switch_to_block(self.advance);
@@ -194,6 +246,9 @@ impl Emit<'_> {
         let warps = self.warps();
         let get = |e: &mut Self, at: usize| e.b.ins().load(types::I32, OWN, warps, at as i32);
         let leave = self.b.create_block();
+        if self.plan.ends() {
+            return self.block_ended(warps, leave);
+        }
         let (some, over) = (self.b.create_block(), self.b.create_block());
         let alive = get(self, INTERFACE.warps.alive);
         self.b.ins().brif(alive, some, &[], over, &[]);
@@ -206,22 +261,36 @@ impl Emit<'_> {
             self.jump(leave, &[]);
         } else {
             let met = get(self, INTERFACE.warps.met);
-            let (every, any) = (get(self, INTERFACE.warps.every), get(self, INTERFACE.warps.any));
+            let at = INTERFACE.warps.onward as i32;
+            let onward = self.b.ins().load(types::I64, OWN, warps, at);
+            let by = self.i32(32);
+            let lacked = self.b.ins().ushr(onward, by);
+            let both = self.b.ins().band(onward, lacked);
+            let both = self.b.ins().ireduce(types::I32, both);
+            let zero = self.i32(0);
             let all = self.b.ins().icmp(IntCC::Equal, met, alive);
-            let same = self.b.ins().icmp(IntCC::Equal, every, any);
+            let same = self.b.ins().icmp(IntCC::Equal, both, zero);
             let together = self.b.ins().band(all, same);
             let on = self.b.create_block();
             self.b.ins().brif(together, on, &[], leave, &[]);
             self.b.switch_to_block(on);
-            self.b.ins().store(OWN, any, warps, INTERFACE.warps.region as i32);
+            let region = self.b.ins().ireduce(types::I32, onward);
+            self.b.ins().store(OWN, region, warps, INTERFACE.warps.region as i32);
             self.put(warps, INTERFACE.warps.met, 0);
-            self.put(warps, INTERFACE.warps.every, -1);
-            self.put(warps, INTERFACE.warps.any, 0);
+            let none = self.i64(0);
+            self.b.ins().store(OWN, none, warps, INTERFACE.warps.onward as i32);
             self.put(warps, INTERFACE.warps.abreast, 1);
             self.again(warps);
         }
 
         self.b.switch_to_block(over);
+        self.block_ended(warps, leave);
+    }
+
+    /// All lanes of the block have ended: the next block begins, if there is one.
+    fn block_ended(&mut self, warps: Value, leave: ir::Block) {
+        let ends = self.plan.ends();
+        let get = |e: &mut Self, at: usize| e.b.ins().load(types::I32, OWN, warps, at as i32);
         let left = get(self, INTERFACE.warps.left);
         let next = self.b.create_block();
         self.b.ins().brif(left, next, &[], leave, &[]);
@@ -229,13 +298,19 @@ impl Emit<'_> {
         let less = self.b.ins().iadd_imm_s(left, -1);
         self.b.ins().store(OWN, less, warps, INTERFACE.warps.left as i32);
         self.change(warps, INTERFACE.warps.block, |e, v| e.b.ins().iadd_imm_s(v, 1));
-        let count = get(self, INTERFACE.warps.warps);
-        self.b.ins().store(OWN, count, warps, INTERFACE.warps.alive as i32);
-        self.put(warps, INTERFACE.warps.region, 0);
-        self.put(warps, INTERFACE.warps.abreast, 1);
+        // Where every warp ends in its only turn, nobody counts, and all blocks begin alike.
+        if !ends {
+            let count = get(self, INTERFACE.warps.warps);
+            self.b.ins().store(OWN, count, warps, INTERFACE.warps.alive as i32);
+            self.put(warps, INTERFACE.warps.region, 0);
+            self.put(warps, INTERFACE.warps.abreast, 1);
+        }
         self.again(warps);
 
         self.b.switch_to_block(leave);
+        if ends {
+            self.put(warps, INTERFACE.warps.alive, 0);
+        }
         let done = self.i32(DONE.into());
         self.b.ins().return_(&[done]);
     }

@@ -9,7 +9,7 @@ use cushim_ptx::sem::{self, Operation, Reduction};
 
 #[derive(Clone)]
 pub(super) struct Barrier {
-    /// Lanes that arrived, warp by warp.
+    /// Lanes that arrived, warp by warp, as far as any came here in this slot.
     arrived: Vec<u32>,
     count: Option<u32>,
     all: bool,
@@ -19,9 +19,22 @@ pub(super) struct Barrier {
 }
 
 impl Barrier {
-    pub(super) fn new(warps: usize) -> Barrier {
-        let arrived = vec![0; warps];
-        Barrier { arrived, count: None, all: true, any: false, ones: 0, used: false }
+    pub(super) fn new() -> Barrier {
+        Barrier { arrived: Vec::new(), count: None, all: true, any: false, ones: 0, used: false }
+    }
+
+    /// Lanes of a warp come.
+    fn come(&mut self, warp: usize, lanes: u32) {
+        self.used = true;
+        if self.arrived.len() <= warp {
+            self.arrived.resize(warp + 1, 0);
+        }
+        self.arrived[warp] |= lanes;
+    }
+
+    /// Those that came.
+    fn came(&self, warp: usize) -> u32 {
+        self.arrived.get(warp).copied().unwrap_or(0)
     }
 
     pub(super) fn reset(&mut self) {
@@ -42,8 +55,7 @@ pub(super) fn arrive(barriers: &mut [Barrier], cluster: &mut Arrivals, warp: &mu
             continue;
         }
         let b = &mut barriers[a.barrier as usize];
-        b.used = true;
-        b.arrived[warp.index as usize] |= a.lanes;
+        b.come(index, a.lanes);
         b.count = a.count.or(b.count);
         if let Some(p) = a.predicate {
             b.all &= p & a.lanes == a.lanes;
@@ -84,7 +96,7 @@ pub(super) fn release(barriers: &mut [Barrier], warps: &mut [Placed]) -> bool {
         if !b.used {
             continue;
         }
-        let complete = |w: usize| b.arrived[w] != 0 && warps[w].live & !b.arrived[w] == 0;
+        let complete = |w: usize| b.came(w) != 0 && warps[w].live & !b.came(w) == 0;
         let done = match b.count {
             Some(count) => {
                 let n = (0..warps.len()).filter(|w| complete(*w)).count() as u32;

@@ -3,6 +3,7 @@
 use super::barrier::{self, Barrier};
 use super::helpers::TABLE;
 use super::launch::Exec;
+use super::room::{Bytes, Room, Rooms};
 use super::trap;
 use crate::warp::INTERFACE;
 use crate::warp::Uniform;
@@ -11,43 +12,9 @@ use cushim_ptx::exec::cluster::Arrivals;
 pub(super) use cushim_ptx::exec::schedule::Outcome;
 use cushim_ptx::exec::{BlockWatch, Cause, Fault};
 use cushim_ptx::sem::BARRIERS;
-use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::marker::PhantomData;
 use std::ptr::NonNull;
-
-/// Memory of 64-byte alignment.
-struct Bytes {
-    base: *mut u8,
-    size: usize,
-}
-
-impl Bytes {
-    fn new(size: usize) -> Bytes {
-        let size = size.max(64);
-        // SAFETY: the size is not zero.
-        let base = unsafe { alloc_zeroed(Self::layout(size)) };
-        if base.is_null() {
-            handle_alloc_error(Self::layout(size));
-        }
-        Bytes { base, size }
-    }
-
-    fn layout(size: usize) -> Layout {
-        Layout::from_size_align(size, 64).unwrap_or(Layout::new::<u64>())
-    }
-
-    fn zero(&mut self) {
-        // SAFETY: the memory is ours, all of it.
-        unsafe { std::ptr::write_bytes(self.base, 0, self.size) };
-    }
-}
-
-impl Drop for Bytes {
-    fn drop(&mut self) {
-        // SAFETY: allocated with this layout.
-        unsafe { dealloc(self.base, Self::layout(self.size)) };
-    }
-}
+use std::sync::LazyLock;
 
 /// Bytes before shared memory and behind it that code may touch for lanes that do not take part: where these are
 /// beside those that do, by up to 31 values of 8 bytes.
@@ -61,14 +28,12 @@ pub(super) struct BlockSlot<'e> {
     _launch: PhantomData<&'e Exec<'e>>,
     pub(super) warps: Vec<Placed>,
     warp_loop: NonNull<WarpLoop>,
-    /// The warp loop, then the warps with their frames.
-    _place: Bytes,
-    shared: Bytes,
+    /// The warp loop, then the warps with their frames; shared memory, local memory. Goes back when this ends.
+    room: Option<Room>,
+    rooms: &'e Rooms,
+    shared: *mut u8,
     _unmarked: Bytes,
     _bounds: Vec<[u64; 2]>,
-    local: Bytes,
-    helpers: Vec<usize>,
-    _masks: Vec<u32>,
     barriers: Vec<Barrier>,
     /// Who has come to the cluster's barrier.
     arrivals: Arrivals,
@@ -87,16 +52,9 @@ fn shared_marks(exec: &Exec<'_>, watch: Option<&mut Box<dyn BlockWatch>>) -> (u6
         Some(marks) => (marks.base, Bytes::new(0)),
         None => {
             let unmarked = Bytes::new(exec.shared_size as usize / 8 + 2 * MARGIN);
-            (unmarked.base.wrapping_add(MARGIN) as u64, unmarked)
+            (unmarked.base().wrapping_add(MARGIN) as u64, unmarked)
         }
     }
-}
-
-/// The most results that an instruction gives by a helper. Atomics on vectors use the second for what they have read; registers
-/// that come back from stacks go another way.
-fn results(exec: &Exec<'_>) -> usize {
-    let sites = exec.variant.sites.iter().map(|site| site.results.len());
-    sites.max().unwrap_or(0).clamp(2, SLOTS)
 }
 
 /// What each parameter points into, for code that asks: as whoever looks on says, and anything where nobody does.
@@ -196,15 +154,25 @@ fn uniform(exec: &Exec<'_>, w: u32, n: u32) -> [u32; 24] {
 /// The numbers of the threads of warp `w` in x, y, z.
 fn threads(exec: &Exec<'_>, w: u32) -> [[u32; 32]; 3] {
     let [bx, by, _] = exec.launch.block;
+    let first = w * 32;
+    let (mut x, mut y, mut z) = (first % bx, first / bx % by, first / bx / by);
     let mut tid = [[0; 32]; 3];
     for lane in 0..32 {
-        let t = w * 32 + lane;
-        tid[0][lane as usize] = t % bx;
-        tid[1][lane as usize] = t / bx % by;
-        tid[2][lane as usize] = t / bx / by;
+        (tid[0][lane], tid[1][lane], tid[2][lane]) = (x, y, z);
+        x += 1;
+        if x == bx {
+            (x, y) = (0, y + 1);
+        }
+        if y == by {
+            (y, z) = (0, z + 1);
+        }
     }
     tid
 }
+
+/// Where helpers are.
+static HELPERS: LazyLock<Vec<usize>> =
+    LazyLock::new(|| TABLE.iter().map(|f| f.address()).collect());
 
 /// How blocks go on, before the first one.
 fn beginning(first: *mut Warp, warps: u32) -> WarpLoop {
@@ -214,8 +182,7 @@ fn beginning(first: *mut Warp, warps: u32) -> WarpLoop {
         region: 0,
         alive: 0,
         met: 0,
-        every: 0,
-        any: 0,
+        onward: 0,
         turned: 0,
         turned_every: 0,
         turned_any: 0,
@@ -232,22 +199,23 @@ impl<'e> BlockSlot<'e> {
         let regions = exec.variant.regions as usize;
         // An odd number of lines of the cache: what lies at one place in several warps is not all in one set.
         let lines = (INTERFACE.frame + exec.variant.frame_size as usize).div_ceil(64) | 1;
-        let place = Bytes::new(HEAD + 64 * lines * n);
+        let local_stride = crate::warp::stride(exec.local_size.into());
+        let shared_size = exec.shared_size as usize + 2 * MARGIN;
+        let sizes = [HEAD + 64 * lines * n, shared_size, local_stride as usize * 32 * n];
+        let mut room = exec.variant.rooms.take(sizes, regions * n);
+        let place = room.warps.base();
         // SAFETY: the memory is not null, and large enough for this and what is added below.
         let at = |w: usize| unsafe {
-            NonNull::new_unchecked(place.base.add(HEAD + 64 * lines * w)).cast::<Warp>()
+            NonNull::new_unchecked(place.add(HEAD + 64 * lines * w)).cast::<Warp>()
         };
-        let warp_loop = NonNull::new(place.base).unwrap_or(NonNull::dangling()).cast::<WarpLoop>();
-        let shared = Bytes::new(exec.shared_size as usize + 2 * MARGIN);
-        let local_stride = crate::warp::stride(exec.local_size.into());
-        let local = Bytes::new(local_stride as usize * 32 * n);
-        let mut masks = vec![0u32; regions * n];
-        let helpers: Vec<usize> = TABLE.iter().map(|f| f.address()).collect();
+        let warp_loop = NonNull::new(place).unwrap_or(NonNull::dangling()).cast::<WarpLoop>();
+        let shared = room.shared.base().wrapping_add(MARGIN);
+        let local = room.local.base();
+        let masks = room.masks.as_mut_ptr();
         let mut watch = exec.host.watch().map(|watch| Box::new(watch.blocks()));
         let (shared_marks, unmarked) = shared_marks(exec, watch.as_deref_mut());
         let watched = watch.as_deref_mut().map_or(std::ptr::null_mut(), std::ptr::from_mut);
-        let (bounds, results) = (bounds(exec), results(exec));
-        let more = crate::warp::more_slots(&exec.variant.lowered.function);
+        let (bounds, needs) = (bounds(exec), &exec.variant.needs);
         let mut warps = Vec::with_capacity(n);
         for w in 0..n as u32 {
             let (uniform, tid) = (uniform(exec, w, n as u32), threads(exec, w));
@@ -258,12 +226,12 @@ impl<'e> BlockSlot<'e> {
                 full: (u64::MAX >> (64 - (exec.threads - w * 32).min(32))) as u32,
                 next,
                 warps: warp_loop.as_ptr(),
-                masks: masks[w as usize * regions..].as_mut_ptr(),
+                masks: masks.wrapping_add(w as usize * regions),
                 params: exec.launch.params.as_ptr(),
                 globals: exec.launch.globals.as_ptr(),
-                shared: shared.base.wrapping_add(MARGIN),
+                shared,
                 shared_size: exec.shared_size.into(),
-                local: local.base.wrapping_add(local_stride as usize * 32 * w as usize),
+                local: local.wrapping_add(local_stride as usize * 32 * w as usize),
                 local_size: exec.local_size.into(),
                 local_stride,
                 arena: exec.arena.base(),
@@ -272,23 +240,23 @@ impl<'e> BlockSlot<'e> {
                 shared_marks,
                 bounds: bounds.as_ptr(),
                 watch: watched,
-                helpers: helpers.as_ptr(),
+                helpers: HELPERS.as_ptr(),
                 uniform,
                 exec: std::ptr::from_ref(exec).cast(),
                 sites: exec.variant.sites.as_ptr(),
                 site_count: exec.variant.sites.len(),
                 index: w,
                 regions: regions as u32,
-                results: vec![[0; 32]; results],
+                results: vec![[0; 32]; needs.results],
                 // SAFETY: the frame is behind the warp and begins with them.
                 more: unsafe { at(w as usize).as_ptr().byte_add(INTERFACE.frame).cast() },
-                more_count: more,
+                more_count: needs.more,
                 // SAFETY: they are behind those.
                 collected: unsafe {
-                    let behind = INTERFACE.frame + more * INTERFACE.slot;
+                    let behind = INTERFACE.frame + needs.more * INTERFACE.slot;
                     at(w as usize).as_ptr().byte_add(behind).cast()
                 },
-                collected_count: crate::warp::collected(&exec.variant.lowered.function),
+                collected_count: needs.collected,
                 ..idle()
             };
             // SAFETY: a place of its own, which the slot keeps longer than the warp; `'e` keeps launch and sites.
@@ -300,16 +268,14 @@ impl<'e> BlockSlot<'e> {
             _launch: PhantomData,
             warps,
             warp_loop,
-            _place: place,
+            dirty: room.used,
+            room: Some(room),
+            rooms: &exec.variant.rooms,
             shared,
             _unmarked: unmarked,
             _bounds: bounds,
-            local,
-            helpers,
-            _masks: masks,
-            barriers: vec![Barrier::new(n); BARRIERS as usize],
+            barriers: vec![Barrier::new(); BARRIERS as usize],
             arrivals: Arrivals::default(),
-            dirty: false,
             watch,
         }
     }
@@ -339,7 +305,7 @@ impl<'e> BlockSlot<'e> {
 
     /// Where the shared memory is, for the others of the cluster.
     pub(super) fn shared(&self) -> *mut u8 {
-        self.shared.base.wrapping_add(MARGIN)
+        self.shared
     }
 
     /// The block is one of a cluster, whose shared memory lies there.
@@ -352,11 +318,10 @@ impl<'e> BlockSlot<'e> {
     /// Begins a block, and those that follow it along x, which come in turn.
     pub(super) fn start(&mut self, exec: &Exec<'_>, block: [u32; 3], count: u32) {
         if std::mem::replace(&mut self.dirty, true) {
-            if exec.shared_size > 0 {
-                self.shared.zero();
-            }
-            if exec.local_size > 0 {
-                self.local.zero();
+            let room = self.room.as_mut();
+            if let Some(room) = room.filter(|_| exec.shared_size > 0 || exec.local_size > 0) {
+                room.shared.zero();
+                room.local.zero();
             }
         }
         if let Some(watch) = &mut self.watch {
@@ -373,7 +338,6 @@ impl<'e> BlockSlot<'e> {
         }
         let warp_loop = self.warp_loop();
         (warp_loop.region, warp_loop.left, warp_loop.block) = (0, count.saturating_sub(1), block);
-        debug_assert_eq!(self.helpers.len(), TABLE.len());
     }
 
     /// Gives every warp a turn.
@@ -486,5 +450,15 @@ impl<'e> BlockSlot<'e> {
             released |= barrier::release_cluster(&self.arrivals, w);
         }
         released
+    }
+}
+
+impl Drop for BlockSlot<'_> {
+    fn drop(&mut self) {
+        // They lie in it.
+        self.warps.clear();
+        if let Some(room) = self.room.take() {
+            self.rooms.give_back(room);
+        }
     }
 }

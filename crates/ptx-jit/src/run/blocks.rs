@@ -24,13 +24,14 @@ impl Blocks {
         Blocks { next: AtomicU64::new(0), total, threads: threads.max(1) as u64 }
     }
 
-    /// At most so many that follow one another: fewer the fewer there are left, and none only where there are
-    /// none, or none were asked for.
+    /// At most so many that follow one another: fewer the fewer there are left for several threads, and none only where there
+    /// are none, or none were asked for.
     pub fn take(&self, most: u64) -> Range<u64> {
         let mut first = self.next.load(Ordering::Relaxed);
         loop {
             let left = self.total - first;
-            let count = (left / self.threads / SHARES).max(1).min(most).min(left);
+            let share = if self.threads == 1 { left } else { left / self.threads / SHARES };
+            let count = share.max(1).min(most).min(left);
             let (old, new) = (first, first + count);
             match self.next.compare_exchange_weak(old, new, Ordering::Relaxed, Ordering::Relaxed) {
                 Ok(_) => return old..new,
@@ -68,6 +69,13 @@ mod tests {
             assert_eq!(seen, total);
             assert!(longest == 1 || total == 0, "the last are single ones");
         }
+    }
+
+    #[test]
+    fn one_thread_gets_all_at_once() {
+        let blocks = Blocks::new(1000, 1);
+        assert_eq!((blocks.take(7), blocks.take(u64::MAX)), (0..7, 7..1000));
+        assert!(blocks.take(u64::MAX).is_empty());
     }
 
     #[test]

@@ -12,13 +12,13 @@ use super::tier::Variant;
 use super::trap;
 use super::turn::Turn;
 use cushim_ptx::exec::schedule::{self, Engine};
-use cushim_ptx::exec::{Cause, Fault, Host, KernelLaunch, shared_layout, shared_size};
+use cushim_ptx::exec::{Cause, Fault, Host, KernelLaunch, shared_size};
 use std::cell::Cell;
 use std::ops::Range;
 use std::time::Instant;
 
 /// The most blocks that one entry of the code runs, one after the other.
-const LONGEST_RUN: u64 = 64;
+const LONGEST_RUN: u64 = 256;
 /// And the most instructions of warps in them: some tens of microseconds.
 const RUN_STEPS: u64 = 1 << 14;
 
@@ -31,7 +31,6 @@ pub(super) fn exec<'a>(
     memory: &'a dyn Mapped,
     host: &'a dyn Host,
 ) -> Exec<'a> {
-    let (_, fixed) = shared_layout(launch.module, launch.kernel);
     Exec {
         launch,
         variant,
@@ -39,7 +38,7 @@ pub(super) fn exec<'a>(
         arena: *arena,
         memory,
         host,
-        shared_size: shared_size(fixed, launch.dynamic_shared),
+        shared_size: shared_size(variant.needs.shared, launch.dynamic_shared),
         local_size: variant.local_size(),
         threads: launch.block.iter().product(),
         start: Instant::now(),
@@ -149,8 +148,8 @@ impl Watch {
     }
 }
 
-/// How many blocks one entry of the code may run. Only blocks without loops run so, which wait for no other and
-/// end soon, and only few of a grid at once, of which each thread is to have its share.
+/// How many blocks one entry of the code may run, of those that a thread was given. Only blocks without loops run so, which
+/// wait for no other and end soon.
 fn longest_run(exec: &Exec<'_>) -> u64 {
     let Some(steps) = exec.variant.steps else { return 1 };
     // Checkers are told of each block.
@@ -166,8 +165,7 @@ fn longest_run(exec: &Exec<'_>) -> u64 {
         return 1;
     }
     let block = u64::from(exec.threads.div_ceil(32)).saturating_mul(steps).max(1);
-    let all = exec.launch.grid.iter().fold(1u64, |n, k| n.saturating_mul((*k).into()));
-    LONGEST_RUN.min(RUN_STEPS / block).min(all / 64).max(1)
+    LONGEST_RUN.min(RUN_STEPS / block).max(1)
 }
 
 /// Blocks given to this thread.

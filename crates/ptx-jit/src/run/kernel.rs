@@ -13,7 +13,6 @@ use crate::simt::plan::Layout;
 use crate::source::Source;
 use cushim_ptx::exec::{Cause, Fault, Host, KernelLaunch, Memory};
 use cushim_ptx::ir::Module;
-use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -58,9 +57,16 @@ pub fn interpret(
 pub struct Kernel {
     source: Source,
     /// What was made once stays; so does why it could not be.
-    variants: Mutex<HashMap<Layout, Result<Arc<Variant>, NotCompiled>>>,
+    variants: Mutex<Variants>,
     /// The host was told of a panic.
     told: AtomicBool,
+}
+
+/// A handful, which each launch looks through.
+type Variants = Vec<(Layout, Result<Arc<Variant>, NotCompiled>)>;
+
+fn find(all: &Variants, layout: Layout) -> Option<&Result<Arc<Variant>, NotCompiled>> {
+    all.iter().find(|(of, _)| *of == layout).map(|(_, made)| made)
 }
 
 impl std::fmt::Debug for Kernel {
@@ -118,12 +124,12 @@ impl Kernel {
     /// Code for blocks of this shape, made now if there is none.
     pub(crate) fn variant(&self, layout: Layout) -> Result<Arc<Variant>, NotCompiled> {
         let mut all = self.variants.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(v) = all.get(&layout) {
+        if let Some(v) = find(&all, layout) {
             return v.clone();
         }
         let source = &self.source;
         let made = guarded(&source.module, source.kernel, || source.variant(layout)).map(Arc::new);
-        all.insert(layout, made.clone());
+        all.push((layout, made.clone()));
         made
     }
 
@@ -131,7 +137,7 @@ impl Kernel {
     /// code for this shape of blocks yet, or where that wants a stack of its own, which is for threads of ours only.
     pub fn steps(&self, block: [u32; 3]) -> Option<u64> {
         let all = self.variants.try_lock().ok()?;
-        let variant = all.get(&Layout::of(block))?.as_ref().ok()?;
+        let variant = find(&all, Layout::of(block))?.as_ref().ok()?;
         variant.steps.filter(|_| Stack::takes(0, variant.machine().stack))
     }
 
@@ -156,7 +162,7 @@ impl Kernel {
     /// Whether code for a shape of blocks is there and came from a cache.
     pub fn is_kept(&self, block: [u32; 3]) -> bool {
         let all = self.variants.lock().unwrap_or_else(PoisonError::into_inner);
-        all.get(&Layout::of(block)).is_some_and(|v| v.as_ref().is_ok_and(|v| v.kept))
+        find(&all, Layout::of(block)).is_some_and(|v| v.as_ref().is_ok_and(|v| v.kept))
     }
 
     /// Makes the better code for a shape of blocks now, which otherwise comes once the quick code has run

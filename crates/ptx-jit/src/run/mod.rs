@@ -33,6 +33,7 @@ mod operand;
 #[cfg(any(test, debug_assertions))]
 mod panics;
 mod preserve_all;
+mod room;
 mod show;
 mod stack;
 mod texture;

@@ -11,6 +11,7 @@
 //! than one that waited. What is beyond the limits of `emit/limits.rs` is interpreted from the start.
 
 use super::by_llvm::{self, Native};
+use super::room::Rooms;
 use super::stack::Stack;
 use super::trial::Trial;
 use crate::cache::{Kept, Place};
@@ -20,7 +21,7 @@ use crate::error::NotCompiled;
 use crate::simt::calls::Lowered;
 use crate::simt::plan::Layout;
 use crate::source::Source;
-use crate::warp::{Origin, Output, Quality, Site};
+use crate::warp::{Origin, Output, Quality, SLOTS, Site};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -48,6 +49,31 @@ impl Machine {
     }
 }
 
+/// What a launch needs to know of the kernel before its first block: found once, as it takes looking through the whole kernel.
+pub(crate) struct Needs {
+    /// The most results that an instruction gives by a helper. Atomics on vectors use the second for what they have read;
+    /// registers that come back from stacks go another way.
+    pub(crate) results: usize,
+    /// See [`crate::warp::more_slots`] and [`crate::warp::collected`].
+    pub(crate) more: usize,
+    pub(crate) collected: usize,
+    /// Bytes of the kernel's shared variables.
+    pub(crate) shared: u32,
+}
+
+impl Needs {
+    fn of(source: &Source, sites: &[Site]) -> Needs {
+        let results = sites.iter().map(|site| site.results.len()).max();
+        let f = source.function();
+        Needs {
+            results: results.unwrap_or(0).clamp(2, SLOTS),
+            more: crate::warp::more_slots(f),
+            collected: crate::warp::collected(f),
+            shared: cushim_ptx::exec::shared_layout(&source.module, source.kernel).1,
+        }
+    }
+}
+
 /// Code for one layout of blocks.
 pub(crate) struct Variant {
     layout: Layout,
@@ -66,9 +92,11 @@ pub(crate) struct Variant {
     pub(super) trial: Trial,
     /// Those that no thread uses at present.
     stacks: Mutex<Vec<Stack>>,
+    pub(super) rooms: Rooms,
     pub(crate) sites: Vec<Site>,
     pub(crate) regions: u32,
     pub(crate) frame_size: u32,
+    pub(crate) needs: Needs,
     /// Instructions that a warp runs at most, where there is no loop.
     pub(crate) steps: Option<u64>,
     /// How long the code ran, and how long it does before the better one is made, and LLVM's: nanoseconds.
@@ -130,6 +158,7 @@ impl Source {
         let good = quality == Quality::Best;
         let asked = [good, !crate::llvm::is_asked_for()].map(AtomicBool::new);
         let (ran, best) = (AtomicU64::new(0), OnceLock::new());
+        let needs = Needs::of(self, &sites);
         let variant = Variant {
             layout,
             lowered: self.lowered.clone(),
@@ -141,9 +170,11 @@ impl Source {
             native: OnceLock::new(),
             trial: Trial::default(),
             stacks: Mutex::default(),
+            rooms: Rooms::default(),
             sites,
             regions,
             frame_size,
+            needs,
             steps,
             ran,
             limits,

@@ -174,9 +174,9 @@ pub(super) use vector_helpers;
 vector_helpers! {
     ex2[1]: |slots, flags| one_of!(slots, flags, form::ex2::<true>, form::ex2::<false>), looked_up!(slots, flags, Ex2, ex2_by);
     lg2[1]: |slots, flags| one_of!(slots, flags, form::lg2::<true>, form::lg2::<false>), looked_up!(slots, flags, Lg2, lg2_by);
-    rcp[1]: |slots, flags| one_of!(slots, flags, form::rcp::<true>, form::rcp::<false>), looked_up!(slots, flags, Rcp, rcp_by);
-    rsqrt[1]: |slots, flags| one_of!(slots, flags, form::rsqrt::<true>, form::rsqrt::<false>), looked_up!(slots, flags, Rsqrt, rsqrt_by);
-    sqrt[1]: |slots, flags| one_of!(slots, flags, form::sqrt::<true>, form::sqrt::<false>), looked_up!(slots, flags, Sqrt, sqrt_by);
+    rcp_of_each[1]: |slots, flags| one_of!(slots, flags, form::rcp::<true>, form::rcp::<false>), looked_up!(slots, flags, Rcp, rcp_by);
+    rsqrt_of_each[1]: |slots, flags| one_of!(slots, flags, form::rsqrt::<true>, form::rsqrt::<false>), looked_up!(slots, flags, Rsqrt, rsqrt_by);
+    sqrt_of_each[1]: |slots, flags| one_of!(slots, flags, form::sqrt::<true>, form::sqrt::<false>), looked_up!(slots, flags, Sqrt, sqrt_by);
     tanh[1]: |slots, flags| one_of!(slots, flags, sfu::tanh, sfu::tanh);
     sin[1]: |slots, flags| one_of!(slots, flags, form::sin, form::sin);
     cos[1]: |slots, flags| one_of!(slots, flags, form::cos, form::cos);
@@ -184,6 +184,34 @@ vector_helpers! {
     div_full[2]: |slots, flags| two_of!(slots, flags, form::div::<true, true>, form::div::<false, true>);
     emulated[3]: |slots, flags| by_definition(slots, flags);
     fused[3]: |slots, flags| each_of_three(slots, flags, fused::fma_nearest);
+}
+
+/// Functions that kernels mostly want of what lanes have computed together, as the length of a row: code does not know that
+/// all have the same number then, and one lane computes it.
+macro_rules! mostly_of_one {
+    ($($name:ident: $of_each:ident, $function:ident;)*) => {$(
+        pub(super) unsafe fn $name(w: *mut Warp, flags: u32, mask: u32) -> u32 {
+            {
+                // SAFETY: called by generated code.
+                let x = narrow(unsafe { &mut crate::run::lane::warp(w).scratch[0] });
+                let first = x[0];
+                if x[1] == first && x.iter().fold(0, |differ, v| differ | (v ^ first)) == 0 {
+                    let ftz = flags & FTZ != 0;
+                    let v = if ftz { form::$function::<true>(first) } else { form::$function::<false>(first) };
+                    *x = [v; 32];
+                    return 0;
+                }
+            }
+            // SAFETY: called by generated code, as this is.
+            unsafe { $of_each(w, flags, mask) }
+        }
+    )*};
+}
+
+mostly_of_one! {
+    rcp: rcp_of_each, rcp;
+    rsqrt: rsqrt_of_each, rsqrt;
+    sqrt: sqrt_of_each, sqrt;
 }
 
 #[inline(always)]

@@ -6,7 +6,7 @@ use super::state::{Row, Slot, Warp, WarpLoop};
 use std::mem::offset_of;
 
 /// Changes with what any field means, where its offset does not say it.
-const VERSION: usize = 4;
+const VERSION: usize = 5;
 
 macro_rules! offsets {
     ($(#[$meta:meta])* $name:ident of $of:ident: $($field:ident),* $(,)?) => {
@@ -38,7 +38,7 @@ offsets! {
 offsets! {
     /// Offsets in a [`WarpLoop`].
     LoopOffsets of WarpLoop:
-    abreast, alive, any, block, current, every, first, left, met, region, turned, turned_any, turned_every, warps,
+    abreast, alive, block, current, first, left, met, onward, region, turned, turned_any, turned_every, warps,
 }
 
 /// All that generated code knows of memory which it shares.

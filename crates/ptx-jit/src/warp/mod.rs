@@ -20,7 +20,7 @@ pub(crate) use output::{Origin, Output, Quality};
 pub(crate) use site::{Addresses, LONGEST, Site, at_once, barrier_number};
 pub(crate) use state::{
     Arrival, CLUSTER, DONE, Entry, FAULT, NOWHERE, Parked, Placed, Row, SIGNAL, SLOTS, Slot, WAITS,
-    Warp, WarpLoop, YIELDS, collected, frame_head, more_slots, stride,
+    Warp, WarpLoop, YIELDS, collected, frame_head, goes_on, more_slots, stride,
 };
 pub(crate) use together::Together;
 pub(crate) use uniform::Uniform;

@@ -44,11 +44,8 @@ pub(crate) struct WarpLoop {
     pub(crate) region: u32,
     /// Warps of which lanes have not ended.
     pub(crate) alive: u32,
-    /// Warps that came to a barrier with all their lanes in this turn, and the regions that they go on in: all
-    /// bits that each has, and those that any has.
+    /// Warps that came to a barrier with all their lanes in this turn.
     pub(crate) met: u32,
-    pub(crate) every: u32,
-    pub(crate) any: u32,
     /// The same of warps that have run a round of a loop and let others have theirs.
     pub(crate) turned: u32,
     pub(crate) turned_every: u32,
@@ -57,16 +54,24 @@ pub(crate) struct WarpLoop {
     pub(crate) abreast: u32,
     /// Warps of a block.
     pub(crate) warps: u32,
+    /// The regions in which those go on that came to a barrier, as [`goes_on`] has them, all together.
+    pub(crate) onward: u64,
     /// Blocks that follow along x.
     pub(crate) left: u32,
     /// The block.
     pub(crate) block: [u32; 3],
 }
 
+/// A region as warps note that they go on in it: its bits, and above them those that it lacks. So all are one region if no
+/// bit of those that came together is in both halves.
+pub(crate) fn goes_on(region: u32) -> u64 {
+    u64::from(!region) << 32 | u64::from(region)
+}
+
 impl WarpLoop {
     /// Nobody has come to a barrier.
     pub(crate) fn forget(&mut self) {
-        (self.met, self.every, self.any) = (0, u32::MAX, 0);
+        (self.met, self.onward) = (0, 0);
         self.set_abreast(true);
     }
 

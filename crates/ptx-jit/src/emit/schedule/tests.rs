@@ -13,6 +13,8 @@ use cranelift_codegen::isa::CallConv;
 struct Access {
     own: bool,
     write: bool,
+    /// A read that may pass others.
+    free: bool,
     at: i32,
     lane: u32,
 }
@@ -20,7 +22,7 @@ struct Access {
 /// Whether `later` must stay behind `earlier`.
 fn ordered(earlier: Access, later: Access) -> bool {
     if !earlier.own && !later.own {
-        return true;
+        return earlier.write || later.write || !later.free;
     }
     let apart = earlier.own && later.own && (earlier.at - later.at).abs() >= 16;
     (earlier.write || later.write) && !apart
@@ -42,6 +44,7 @@ fn after(accesses: &[Access]) -> Vec<usize> {
         cursor.set_srcloc(SourceLoc::new(access.lane));
         let base = if access.own { own } else { other };
         let flags = MemFlagsData::new();
+        let flags = if access.free { flags.with_can_move() } else { flags };
         made.push(if access.write {
             cursor.ins().store(flags, value, base, access.at)
         } else {
@@ -68,6 +71,7 @@ fn accesses_of_one_place_and_of_foreign_memory_stay_in_order() {
             .map(|_| Access {
                 own: draw(2) == 0,
                 write: draw(2) == 0,
+                free: draw(2) == 0,
                 at: 8 * draw(8) as i32,
                 lane: draw(32) as u32,
             })

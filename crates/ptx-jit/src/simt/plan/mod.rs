@@ -82,6 +82,9 @@ pub(crate) struct Plan {
     pub(crate) alone: Vec<bool>,
     /// Registers that a region writes and that must be blended at its end.
     pub(crate) blend: Vec<Set>,
+    /// Of each region, the one in which warps began that came to it without having waited for others of their block, if that
+    /// is one.
+    pub(crate) begun: Vec<Option<usize>>,
     /// Of each region, those above it at which lanes may wait while it runs.
     pub(crate) waiting: Vec<Set>,
     /// Lanes may spin on others: any order of regions is taken.
@@ -118,6 +121,12 @@ impl Plan {
         ahead.then(|| self.regions.iter().map(|p| (p.end - p.start) as u64 + 1).sum())
     }
 
+    /// Whether every warp runs to its end in one turn: nothing waits, and there is no loop.
+    pub(crate) fn ends(&self) -> bool {
+        let waits = |p: &Region| matches!(p.term, region::Term::Wait { .. });
+        !self.fair && self.steps().is_some() && !self.regions.iter().any(waits)
+    }
+
     fn with(f: &Function, layout: Layout, split: &dyn Fn(usize) -> bool) -> Plan {
         let regions = region::cut(f, split);
         let n = regions.len();
@@ -149,6 +158,7 @@ impl Plan {
         let shapes: Vec<Shape<()>> =
             shapes.into_iter().map(|f| f.unwrap_or(Shape::Uniform(()))).collect();
         let (slots, frame_size) = slots(&regions, &shapes, &classes);
+        let begun = region::begun(f, &regions);
         Plan {
             regions,
             layout,
@@ -159,6 +169,7 @@ impl Plan {
             frame_size,
             alone,
             blend,
+            begun,
             waiting: above,
             fair,
             arrives,

@@ -226,6 +226,27 @@ fn exits(regions: &mut [Region]) {
     }
 }
 
+/// Of each region, the one in which warps began that come to it: at the start of the block, or behind a barrier; `None` where
+/// there are several.
+pub(crate) fn begun(f: &Function, regions: &[Region]) -> Vec<Option<usize>> {
+    let mut all: Vec<Option<Option<usize>>> = vec![None; regions.len()];
+    let mut left = vec![(0, Some(0))];
+    while let Some((k, from)) = left.pop() {
+        let Some(known) = all.get_mut(k) else { continue };
+        let new = match *known {
+            None => from,
+            Some(old) if old == from || old.is_none() => continue,
+            Some(_) => None,
+        };
+        *known = Some(new);
+        let region = &regions[k];
+        let barrier =
+            matches!(region.term, Term::Wait { inst, .. } if !is_collective(&f.code[inst]));
+        left.extend(region.next.iter().map(|n| (*n, if barrier { Some(*n) } else { new })));
+    }
+    all.into_iter().map(Option::flatten).collect()
+}
+
 /// Registers that an instruction reads, its guard included.
 pub(crate) fn reads(inst: &Inst, out: &mut Vec<u32>) {
     out.clear();

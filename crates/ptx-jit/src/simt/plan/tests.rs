@@ -274,3 +274,34 @@ fn steps_grow_as_code_does() {
     }
     assert!(grew.is_empty(), "{grew:#?}");
 }
+
+#[test]
+fn warps_began_at_the_last_barrier_or_anywhere() {
+    let text = ".version 7.0\n.target sm_70\n.address_size 64\n.entry k() {\n.reg .u32 %r<4>; .reg .pred %p;\n\
+        mov.u32 %r0, %tid.x; setp.lt.u32 %p, %r0, 7; @%p bra A;\n\
+        mov.u32 %r1, 1; bar.sync 0; A: bar.sync 0;\n\
+        L: add.u32 %r2, %r2, 1; setp.lt.u32 %p, %r2, 9; @%p bra L; bar.sync 0; ret; }";
+    let module = module(text);
+    let f = &module.functions[kernel(&module) as usize];
+    let regions = region::cut(f, &|_| false);
+    let found = region::begun(f, &regions);
+    // Each region by the ways that lead to it, all of them walked.
+    for (k, found) in found.iter().enumerate() {
+        let (mut from, mut seen) = (BTreeSet::new(), BTreeSet::new());
+        let mut left = vec![(0, 0)];
+        while let Some((at, begun)) = left.pop() {
+            if !seen.insert((at, begun)) {
+                continue;
+            }
+            if at == k {
+                from.insert(begun);
+            }
+            let barrier = matches!(regions[at].term, Term::Wait { .. });
+            left.extend(regions[at].next.iter().map(|n| (*n, if barrier { *n } else { begun })));
+        }
+        let one = if from.len() == 1 { from.first().copied() } else { None };
+        assert_eq!(*found, one, "region {k}: {from:?}");
+    }
+    let several = found.iter().filter(|n| n.is_none()).count();
+    assert!(several > 0 && several < found.len(), "{found:?}");
+}
