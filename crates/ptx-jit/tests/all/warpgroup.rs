@@ -1,27 +1,24 @@
 //! Matrix products by a warpgroup (wgmma): compares compiled code with an H200.
 
 use crate::common;
-#[path = "../../../ptx/tests/cases/warpgroup.rs"]
-#[allow(dead_code)]
-mod cases;
 
-use cases::Run;
+use crate::cases::warpgroup::{self, Run};
 use common::Device;
 
 #[test]
 fn compiled_code_multiplies_as_an_h200_however_factors_lie() {
     // Every fifth case: the interpreter's test runs all.
-    cases::all().into_iter().step_by(5).for_each(runs_as_recorded);
+    warpgroup::all().into_iter().step_by(5).for_each(runs_as_recorded);
 }
 
 #[test]
 fn sparse_products_are_of_the_elements_that_are_said() {
-    cases::sparse().into_iter().step_by(3).for_each(runs_as_recorded);
+    warpgroup::sparse().into_iter().step_by(3).for_each(runs_as_recorded);
 }
 
 #[test]
 fn warps_meet_at_the_product() {
-    cases::all().into_iter().step_by(40).map(Run::without_barrier).for_each(runs_as_recorded);
+    warpgroup::all().into_iter().step_by(40).map(Run::without_barrier).for_each(runs_as_recorded);
 }
 
 fn runs_as_recorded(run: Run) {

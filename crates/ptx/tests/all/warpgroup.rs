@@ -1,26 +1,23 @@
 //! Matrix products by a warpgroup (wgmma): compares the interpreter with an H200.
 
 use crate::common;
-#[path = "../cases/warpgroup.rs"]
-#[allow(dead_code)]
-mod cases;
 
-use cases::Run;
+use crate::cases::warpgroup::{self, Run};
 use common::device::Device;
 
 #[test]
 fn the_interpreter_multiplies_as_an_h200_however_factors_lie() {
-    cases::all().into_iter().for_each(runs_as_recorded);
+    warpgroup::all().into_iter().for_each(runs_as_recorded);
 }
 
 #[test]
 fn sparse_products_are_of_the_elements_that_are_said() {
-    cases::sparse().into_iter().for_each(runs_as_recorded);
+    warpgroup::sparse().into_iter().for_each(runs_as_recorded);
 }
 
 #[test]
 fn warps_meet_at_the_product() {
-    cases::all().into_iter().step_by(10).map(Run::without_barrier).for_each(runs_as_recorded);
+    warpgroup::all().into_iter().step_by(10).map(Run::without_barrier).for_each(runs_as_recorded);
 }
 
 fn runs_as_recorded(run: Run) {
@@ -38,7 +35,7 @@ fn runs_as_recorded(run: Run) {
 /// With a scale of 0 the accumulator is not read; an unknown instruction is refused by name.
 #[test]
 fn what_is_not_added_is_not_looked_at() {
-    let run = cases::all().remove(0);
+    let run = warpgroup::all().remove(0);
     let never = run.text.replace("setp.eq.u32 p, t, t;", "setp.ne.u32 p, t, t;");
     let device = Device::new(&never);
     let mut other = run.input.clone();
@@ -62,7 +59,7 @@ fn what_is_not_added_is_not_looked_at() {
 
 #[test]
 fn operands_are_checked() {
-    let text = cases::all().remove(0).text;
+    let text = warpgroup::all().remove(0).text;
     let check = |text: &str| {
         cushim_ptx::parse(text)
             .and_then(|m| cushim_ptx::check(&m))
@@ -82,7 +79,7 @@ fn operands_are_checked() {
         let why_not = check(&text.replace(old, new)).unwrap_err();
         assert!(why_not.contains(why), "{why_not}");
     }
-    let text = cases::sparse().remove(0).text;
+    let text = warpgroup::sparse().remove(0).text;
     assert_eq!(check(&text), Ok(()));
     for (old, new, why) in [
         (", y, m, 0, p", ", y, m, 2, p", "a constant below 2"),
