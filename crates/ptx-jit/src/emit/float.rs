@@ -165,7 +165,7 @@ impl Emit<'_> {
             // One value: the helper for any operation does as well.
             return None;
         }
-        let mut flags = task as u32 * task::HALVES | more;
+        let mut flags = (task as u32 * task::HALVES) | more;
         for (n, a) in args.iter().enumerate() {
             if a.uniform().is_some() {
                 flags |= task::SAME << n;

@@ -156,9 +156,9 @@ fn threads(exec: &Exec<'_>, w: u32) -> [[u32; 32]; 3] {
     let [bx, by, _] = exec.launch.block;
     let first = w * 32;
     let (mut x, mut y, mut z) = (first % bx, first / bx % by, first / bx / by);
-    let mut tid = [[0; 32]; 3];
-    for lane in 0..32 {
-        (tid[0][lane], tid[1][lane], tid[2][lane]) = (x, y, z);
+    let [mut xs, mut ys, mut zs] = [[0; 32]; 3];
+    for ((to_x, to_y), to_z) in xs.iter_mut().zip(&mut ys).zip(&mut zs) {
+        (*to_x, *to_y, *to_z) = (x, y, z);
         x += 1;
         if x == bx {
             (x, y) = (0, y + 1);
@@ -167,7 +167,7 @@ fn threads(exec: &Exec<'_>, w: u32) -> [[u32; 32]; 3] {
             (y, z) = (0, z + 1);
         }
     }
-    tid
+    [xs, ys, zs]
 }
 
 /// Where helpers are.

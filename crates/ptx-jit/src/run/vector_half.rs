@@ -249,7 +249,7 @@ mod tests {
                     for (slot, row) in slots.iter_mut().zip(rows) {
                         *narrow(slot) = row;
                     }
-                    of_task(&mut slots, task as u32 * HALVES | packed);
+                    of_task(&mut slots, (task as u32 * HALVES) | packed);
                     for l in 0..32 {
                         let [x, y, z] = rows.map(|row| u64::from(row[l]));
                         let one =
