@@ -34,9 +34,10 @@ def count(name, is_right):
     CASES[name] = (right + bool(is_right), all_of_them + 1)
 
 
-def near(got, wanted, letter):
+def near(got, wanted, letter, size=0):
+    """Whether they differ by rounding alone, of numbers as large as those wanted, or as `size`."""
     wanted = numpy.asarray(wanted)
-    bound = 64 * numpy.finfo(TYPES[letter]).eps * (numpy.abs(wanted).max(initial=0) + 1)
+    bound = 64 * numpy.finfo(TYPES[letter]).eps * (max(numpy.abs(wanted).max(initial=0), size) + 1)
     return got.shape == wanted.shape and bool((numpy.abs(got - wanted) <= bound).all())
 
 
@@ -273,6 +274,11 @@ def pointers(batch):
     return cupy.asarray(numpy.array([one.data.ptr for one in batch], numpy.uint64))
 
 
+def solves(a, x, wanted, letter):
+    """Whether `a x` is what is wanted but for rounding: that is as large as the products are, whose sum may be small."""
+    return near(a @ x, wanted, letter, (numpy.abs(a) @ numpy.abs(x)).max())
+
+
 def batches(t):
     several = [(some((N, N), t) + 2 * numpy.eye(N)).astype(TYPES[t]) for _ in range(3)]
     on = [device(a) for a in several]
@@ -289,19 +295,19 @@ def batches(t):
     status = numpy.zeros(1, "int32")
     if call(t + "getrsBatched", 0, N, 2, at, N, pivots, pointers(to), N, status, 3):
         for a, v, x in zip(several, b, to):
-            count(t + "getrsBatched", near(a @ host(x), v, t))
+            count(t + "getrsBatched", solves(a, host(x), v, t))
     inverse = [device(numpy.zeros((N, N), TYPES[t])) for _ in range(3)]
     if call(t + "getriBatched", N, at, N, pivots, pointers(inverse), N, info, 3):
         for a, x in zip(several, inverse):
-            count(t + "getriBatched", near(a @ host(x), numpy.eye(N), t))
+            count(t + "getriBatched", solves(a, host(x), numpy.eye(N), t))
     on = [device(a) for a in several]
     if call(t + "matinvBatched", N, pointers(on), N, pointers(inverse), N, info, 3):
         for a, x in zip(several, inverse):
-            count(t + "matinvBatched", near(a @ host(x), numpy.eye(N), t))
+            count(t + "matinvBatched", solves(a, host(x), numpy.eye(N), t))
     to = [device(v) for v in b]
     if call(t + "trsmBatched", 0, 1, 0, 0, N, 2, Host(2, t), pointers(on), N, pointers(to), N, 3):
         for a, v, x in zip(several, b, to):
-            count(t + "trsmBatched", near(numpy.triu(a) @ host(x), 2 * v, t))
+            count(t + "trsmBatched", solves(numpy.triu(a), host(x), 2 * v, t))
 
 
 def least_squares(t):
