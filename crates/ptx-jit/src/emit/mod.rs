@@ -169,7 +169,7 @@ fn emitter<'a>(
     b.set_cold_block(fault);
     let has =
         |name| isa.isa_flags().iter().any(|flag| flag.name == name && flag.as_bool() == Some(true));
-    let together = (has("has_avx512dq") && has("has_avx512vl")).then_some(together);
+    let together = has("has_avx2").then_some(together);
     let kernel = module.functions.iter().position(|g| g.name == f.name).unwrap_or(0);
     let (shared, _) = cushim_ptx::exec::shared_layout(module, kernel as u32);
     let origins = match checked.bounds {

@@ -1,6 +1,6 @@
 //! Accesses of some lanes, or at addresses of lanes' own, by functions that keep all registers.
 //!
-//! Owns calling them ([`Together`]), where the processor has AVX-512: they do as many lanes at once as fit, and leave what they
+//! Owns calling them ([`Together`]), where the processor has AVX2: they do as many lanes at once as fit, and leave what they
 //! cannot do undone, for a helper. Must not know other ways of accesses ([`super::each`], [`super::memory`]).
 
 use super::address::{Address, DEVICE};

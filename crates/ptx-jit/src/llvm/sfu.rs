@@ -214,8 +214,9 @@ impl Unit<'_> {
         square: Value,
         [first, last]: [u128; 2],
     ) -> Value {
-        let (values, factors) = sfu::coefficients(of);
-        let factors: Vec<u32> = factors.iter().map(|f| f.cast_unsigned()).collect();
+        let table = sfu::coefficients(of);
+        let values = table.first;
+        let factors: Vec<u32> = table.factors.iter().map(|f| f.cast_unsigned()).collect();
         let value = look_up(self.b, values, interval);
         let factors = look_up(self.b, &factors, interval);
         let by_place = self.b.with("ashr", factors, 12);

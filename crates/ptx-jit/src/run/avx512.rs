@@ -3,52 +3,82 @@
 //! Owns ways to the bits that [`cushim_ptx::alu::fused`] defines that a compiler does not find: instructions
 //! with a rounding of their own.
 
+use super::avx2::{FIRST_BITS, FIRST_KEPT, LAST_BITS, LAST_KEPT, Rows};
 use super::joined::{put_sixteen, sixteen};
 use super::lane::warp;
-use super::vector_float::{self, flushing};
+use super::vector_float::{self, Lanes, flushing};
 use crate::warp::task::{DOWN, SAME, UP};
 use crate::warp::{SLOTS, Slot, Warp};
+use cushim_ptx::Level;
 use cushim_ptx::alu::sfu::{self, Interpolated};
 use std::arch::x86_64::*;
 
-/// Multiply-add in a directed rounding: an instruction where the processor has the rounding in its code, else the
-/// definition, which gives the same bits.
+/// Multiply-add in a directed rounding: an instruction where the processor has the rounding in its code, else with the
+/// rounding of its control register, or the definition, which gives the same bits.
 pub(super) unsafe fn directed(w: *mut Warp, flags: u32, mask: u32) -> u32 {
-    if !cushim_ptx::Level::V4.is_there() {
+    if !Level::V3.is_there() {
         // SAFETY: called by generated code, as this is.
         return unsafe { vector_float::emulated(w, flags, mask) };
     }
     // SAFETY: called by generated code.
     let w = unsafe { warp(w) };
     // SAFETY: the processor has it; a warp is aligned.
-    unsafe { fused(&mut w.scratch, flags) };
+    unsafe {
+        if Level::V4.is_there() {
+            fused(&mut w.scratch, flags);
+        } else {
+            super::avx2::fused(&mut w.scratch, flags);
+        }
+    }
     0
 }
 
-/// Of each lane's interval the coefficients: by an instruction that looks 16 numbers up in two registers, as a table has
-/// 64 or 128 rows. Loads by lane take four times as long.
+/// What each lane's polynomial takes, by intervals and places of 17 bits. The coefficients come by an instruction that looks 16 numbers
+/// up in two registers, as a table has 64 or 128 rows: loads by lane take four times as long.
 ///
 /// # Safety
 /// As for [`sixteen`]; intervals are those of the table.
 #[inline]
-#[target_feature(enable = "avx512f")]
-pub(super) unsafe fn look_up(of: Interpolated, interval: &[u32; 32]) -> ([u32; 32], [i32; 32]) {
-    let (first, factors) = sfu::coefficients(of);
-    let mut out = ([0; 32], [0; 32]);
+#[target_feature(enable = "avx512f,avx512bw")]
+pub(super) unsafe fn look_up(of: Interpolated, interval: &Lanes, place: &Lanes, rows: &mut Rows) {
+    let table = sfu::coefficients(of);
     for half in [0, 16] {
         // SAFETY: 16 of 32 numbers.
-        let n = unsafe { _mm512_loadu_si512(interval.as_ptr().add(half).cast()) };
+        let (n, x) = unsafe {
+            (
+                _mm512_loadu_si512(interval.as_ptr().add(half).cast()),
+                _mm512_loadu_si512(place.as_ptr().add(half).cast()),
+            )
+        };
         let (a, b) = (
-            of_table(first.as_ptr().cast(), first.len(), n),
-            of_table(factors.as_ptr(), factors.len(), n),
+            of_table(table.first.as_ptr().cast(), table.first.len(), n),
+            of_table(table.factors.as_ptr(), table.factors.len(), n),
         );
         // SAFETY: 16 of 32 numbers each.
         unsafe {
-            _mm512_storeu_si512(out.0.as_mut_ptr().add(half).cast(), a);
-            _mm512_storeu_si512(out.1.as_mut_ptr().add(half).cast(), b);
+            _mm512_storeu_si512(rows.first.as_mut_ptr().add(half).cast(), a);
+            _mm512_storeu_si512(rows.factors.as_mut_ptr().add(half).cast(), b);
+            _mm512_storeu_si512(rows.square.as_mut_ptr().add(half).cast(), square(x));
         }
     }
-    out
+}
+
+/// The unit's square of places, see [`super::avx2::square`].
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+fn square(place: __m512i) -> __m512i {
+    let upper = _mm512_srli_epi32::<9>(place);
+    let bytes = _mm512_set4_epi32(0x0c0c_0c0c, 0x0808_0808, 0x0404_0404, 0);
+    let all = |v: __m512i| _mm512_shuffle_epi8(v, bytes);
+    let lower = all(_mm512_and_si512(_mm512_srli_epi32::<2>(place), _mm512_set1_epi32(0x7f)));
+    let bits = all(_mm512_srli_epi32::<10>(place));
+    let part = |of: i32, kept: i32| {
+        let of = _mm512_and_si512(bits, _mm512_set1_epi32(of));
+        _mm512_maddubs_epi16(of, _mm512_and_si512(lower, _mm512_set1_epi32(kept)))
+    };
+    let sum = _mm512_add_epi16(part(FIRST_BITS, FIRST_KEPT), part(LAST_BITS, LAST_KEPT));
+    let sum = _mm512_srli_epi32::<6>(_mm512_madd_epi16(sum, _mm512_set1_epi16(1)));
+    _mm512_add_epi32(_mm512_srli_epi32::<1>(_mm512_madd_epi16(upper, upper)), sum)
 }
 
 /// The numbers of a table of 64 or 128 that lanes ask for.
@@ -94,7 +124,7 @@ fn give(v: __m512, flags: u32) -> __m512i {
 /// # Safety
 /// As for [`sixteen`].
 #[target_feature(enable = "avx512f")]
-unsafe fn fused(slots: &mut [Slot; SLOTS], flags: u32) {
+pub(super) unsafe fn fused(slots: &mut [Slot; SLOTS], flags: u32) {
     // SAFETY: whoever calls this looked for AVX-512 before ([`sixteen`]), which is all that `rounded` asks.
     unsafe {
         match flags & (DOWN | UP) {
@@ -126,70 +156,4 @@ unsafe fn rounded<const ROUND: i32>(slots: &mut [Slot; SLOTS], flags: u32) {
     }
     put_sixteen(&mut slots[0], 0, out[0]);
     put_sixteen(&mut slots[0], 1, out[1]);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::run::vector_float::{by_definition, narrow};
-    use crate::warp::task::FTZ;
-
-    #[derive(Clone, Copy)]
-    #[repr(align(64))]
-    struct Slots([Slot; SLOTS]);
-
-    /// The processor's instruction and the definition give the same bits: for edge values, numbers that cancel, and
-    /// random numbers.
-    #[test]
-    fn directed_roundings_by_instruction_are_the_defined_ones() {
-        if !is_x86_feature_detected!("avx512f") {
-            return;
-        }
-        let edges = [
-            0u32,
-            1,
-            0x7f_ffff,
-            0x80_0000,
-            0x3f80_0000,
-            0x3f80_0001,
-            0x7f7f_ffff,
-            0x7f80_0000,
-            0x7fc0_0000,
-            0x0c00_0001,
-            0x1f80_0001,
-        ];
-        let mut seed = 1u32;
-        let mut next = |spread: u32| {
-            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            let v = seed >> 7;
-            match v % 4 {
-                0 => edges[v as usize / 4 % edges.len()] | v << 31,
-                1 => 0x3f80_0000 ^ (v << 9 >> 9) ^ v << 31,
-                _ => (v << 7).wrapping_mul(spread) ^ v,
-            }
-        };
-        for round in 0..4000u32 {
-            let mut slots = Slots([[0; 32]; SLOTS]);
-            for l in 0..32 {
-                let [a, b, c] = [0, 1, 2].map(|_| next(round | 1));
-                let product = -(f32::from_bits(a) * f32::from_bits(b));
-                let c = if l % 3 == 0 { product.to_bits() } else { c };
-                for (slot, v) in slots.0.iter_mut().zip([a, b, c]) {
-                    narrow(slot)[l] = v;
-                }
-            }
-            let same = [0, SAME, SAME << 1, SAME << 2][round as usize % 4];
-            for flags in [0, DOWN, UP].into_iter().flat_map(|r| [r | same, r | FTZ | same]) {
-                let (mut ours, mut defined) = (slots, slots);
-                // SAFETY: the processor has the instruction.
-                unsafe { fused(&mut ours.0, flags) };
-                by_definition(&mut defined.0, flags);
-                for l in 0..32 {
-                    let [a, b, c] = [0, 1, 2].map(|k: usize| narrow(&mut slots.0[k])[l]);
-                    let (x, y) = (narrow(&mut ours.0[0])[l], narrow(&mut defined.0[0])[l]);
-                    assert_eq!(x, y, "{a:#x} * {b:#x} + {c:#x}, flags {flags}: {x:#x}, {y:#x}");
-                }
-            }
-        }
-    }
 }

@@ -116,7 +116,7 @@ fn idle() -> Warp {
         helpers: std::ptr::null(),
         preserve_all: super::preserve_all::call as *const () as usize,
         touch: super::preserve_all::touch as *const () as usize,
-        together: super::together::TABLE.as_ptr().cast(),
+        together: super::together::table().as_ptr().cast(),
         uniform: [0; 24],
         exec: std::ptr::null(),
         sites: std::ptr::null(),

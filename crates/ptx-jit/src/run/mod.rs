@@ -7,6 +7,7 @@ pub mod access;
 mod arena;
 mod asynchronous;
 mod atomics;
+mod avx2;
 mod avx512;
 mod barrier;
 mod blame;

@@ -24,13 +24,13 @@ pub(super) fn narrow(slot: &mut Slot) -> &mut Lanes {
 
 /// A single, flushed if the flag says so.
 #[inline(always)]
-fn take(bits: u32, flush: u32) -> f32 {
+pub(super) fn take(bits: u32, flush: u32) -> f32 {
     let small = bits & 0x7f80_0000 == 0;
     f32::from_bits(if small { bits & (0x8000_0000 | !flush) } else { bits })
 }
 
 #[inline(always)]
-fn give(v: f32, flush: u32) -> u32 {
+pub(super) fn give(v: f32, flush: u32) -> u32 {
     let bits = take(v.to_bits(), flush).to_bits();
     if v.is_nan() { 0x7fff_ffff } else { bits }
 }
@@ -100,32 +100,48 @@ fn each_of_three(slots: &mut [Slot; SLOTS], flags: u32, f: impl Fn(f32, f32, f32
     }
 }
 
-/// The same, of coefficients that are looked up for all lanes at once: first the intervals are found, of which nothing else is
-/// computed.
+/// The same, where what polynomials take is found for all lanes at once, by `look_up` of the processor's vectors: first the intervals
+/// and places are found, of which nothing else is computed.
 macro_rules! looked_up {
     ($slots:ident, $flags:ident, $table:ident, $f:ident) => {{
         let x = *narrow(&mut $slots[0]);
         let out = narrow(&mut $slots[0]);
         if $flags & FTZ != 0 {
-            looked_up!(x, out, $table, $f, true);
+            looked_up!(out, $table, |l, look| form::$f::<true>(x[l], look));
         } else {
-            looked_up!(x, out, $table, $f, false);
+            looked_up!(out, $table, |l, look| form::$f::<false>(x[l], look));
         }
     }};
-    ($x:ident, $out:ident, $table:ident, $f:ident, $ftz:literal) => {{
-        let (first, factors) = sfu::coefficients(Interpolated::$table);
-        let any = (first[0], factors[0]);
-        let mut interval = [0; 32];
-        for l in 0..32 {
-            form::$f::<$ftz>($x[l], |n| {
-                interval[l] = n;
-                any
-            });
+    (quotients: $slots:ident, $flags:ident, $full:literal) => {{
+        spread($slots, $flags);
+        let (x, y) = (*narrow(&mut $slots[0]), *narrow(&mut $slots[1]));
+        let out = narrow(&mut $slots[0]);
+        if $flags & FTZ != 0 {
+            looked_up!(out, Rcp, |l, look| form::div_by::<true, $full>(x[l], y[l], look));
+        } else {
+            looked_up!(out, Rcp, |l, look| form::div_by::<false, $full>(x[l], y[l], look));
         }
-        // SAFETY: the processor has AVX-512, as whoever calls this found.
-        let rows = unsafe { $crate::run::avx512::look_up(Interpolated::$table, &interval) };
-        for l in 0..32 {
-            $out[l] = form::$f::<$ftz>($x[l], |_| (rows.0[l], rows.1[l]));
+    }};
+    ($out:ident, $table:ident, |$l:ident, $look:ident| $f:expr) => {{
+        let table = sfu::coefficients(Interpolated::$table);
+        let any = sfu::Row { first: table.first[0], factors: table.factors[0], square: 0 };
+        let (mut interval, mut places) = ([0; 32], [0; 32]);
+        for $l in 0..32 {
+            let $look = |n, place| {
+                (interval[$l], places[$l]) = (n, place);
+                any
+            };
+            $f;
+        }
+        let mut rows = $crate::run::avx2::Rows::default();
+        // SAFETY: the processor has the vectors, as whoever calls this found.
+        #[allow(unused_unsafe)]
+        unsafe {
+            look_up(Interpolated::$table, &interval, &places, &mut rows);
+        }
+        for $l in 0..32 {
+            let $look = |_, _| rows.row($l);
+            $out[$l] = $f;
         }
     }};
 }
@@ -140,6 +156,8 @@ macro_rules! vector_helpers {
             }
             #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw")]
             fn avx512(slots: &mut [Slot; SLOTS], flags: u32) {
+                #[allow(unused_imports)]
+                use $crate::run::avx512::look_up;
                 slots.iter_mut().take($operands).for_each(|s| $crate::run::joined::by_64(s));
                 $({
                     let ($slots, $flags) = (&mut *slots, flags);
@@ -151,7 +169,15 @@ macro_rules! vector_helpers {
             }
             #[target_feature(enable = "avx2,fma")]
             fn avx2(slots: &mut [Slot; SLOTS], flags: u32) {
+                #[allow(unused_imports)]
+                use $crate::run::avx2::look_up;
                 slots.iter_mut().take($operands).for_each(|s| $crate::run::joined::by_32(s));
+                $({
+                    let ($slots, $flags) = (&mut *slots, flags);
+                    $widest;
+                    return;
+                })?
+                #[allow(unreachable_code)]
                 any(slots, flags);
             }
             // SAFETY: called by generated code.
@@ -180,8 +206,8 @@ vector_helpers! {
     tanh[1]: |slots, flags| one_of!(slots, flags, sfu::tanh, sfu::tanh);
     sin[1]: |slots, flags| one_of!(slots, flags, form::sin, form::sin);
     cos[1]: |slots, flags| one_of!(slots, flags, form::cos, form::cos);
-    div_approx[2]: |slots, flags| two_of!(slots, flags, form::div::<true, false>, form::div::<false, false>);
-    div_full[2]: |slots, flags| two_of!(slots, flags, form::div::<true, true>, form::div::<false, true>);
+    div_approx[2]: |slots, flags| two_of!(slots, flags, form::div::<true, false>, form::div::<false, false>), looked_up!(quotients: slots, flags, false);
+    div_full[2]: |slots, flags| two_of!(slots, flags, form::div::<true, true>, form::div::<false, true>), looked_up!(quotients: slots, flags, true);
     emulated[3]: |slots, flags| by_definition(slots, flags);
     fused[3]: |slots, flags| each_of_three(slots, flags, fused::fma_nearest);
 }

@@ -26,14 +26,22 @@ impl Small {
     }
 
     /// Whether it is done.
-    fn call(&mut self, what: Together, lanes: u32, place: u64) -> bool {
+    fn call(&mut self, table: Table, what: Together, lanes: u32, place: u64) -> bool {
         let p = self.0.as_mut_ptr();
-        // SAFETY: the processor has AVX-512, and places are inside the memory that the warp names.
+        // SAFETY: the processor has what the table asks for, and places are inside the memory that the warp names.
         unsafe {
-            (TABLE[what as usize].0)(p, lanes, place);
+            (table[what as usize].0)(p, lanes, place);
             (*p).answer == 0
         }
     }
+}
+
+type Table = &'static [Function; Together::COUNT];
+
+/// Those that this processor can run.
+fn tables() -> Vec<Table> {
+    let of_level = [(Level::V3, &avx2::TABLE), (Level::V4, &avx512::TABLE)];
+    of_level.into_iter().filter(|(level, _)| level.is_there()).map(|(_, table)| table).collect()
 }
 
 fn narrow(slot: &mut Slot) -> &mut [u32; 64] {
@@ -58,23 +66,21 @@ fn patterns() -> Vec<[usize; 32]> {
 
 #[test]
 fn lanes_get_and_put_what_each_of_them_would() {
-    if !cushim_ptx::Level::V4.is_there() {
-        return;
-    }
-    for pattern in patterns() {
-        for mask in MASKS {
+    for table in tables() {
+        for (pattern, mask) in patterns().iter().flat_map(|p| MASKS.map(|mask| (p, mask))) {
             for (load, store, words, shared) in [
                 (Together::Load4, Together::Store4, 1, false),
                 (Together::Load8, Together::Store8, 2, false),
                 (Together::LoadShared4, Together::StoreShared4, 1, true),
             ] {
-                check(&pattern, mask, (load, store), words, shared);
+                check(table, pattern, mask, (load, store), words, shared);
             }
         }
     }
 }
 
 fn check(
+    table: Table,
     pattern: &[usize; 32],
     mask: u32,
     (load, store): (Together, Together),
@@ -93,7 +99,7 @@ fn check(
         let at = if on { 4 * *at as u64 } else { u64::MAX - 2 };
         if shared { narrow(w.slot(0))[l] = at as u32 } else { w.slot(0)[l] = base.wrapping_add(at) }
     }
-    assert!(w.call(load, mask, 0), "{load:?} {mask:#x} {pattern:?}");
+    assert!(w.call(table, load, mask, 0), "{load:?} {mask:#x} {pattern:?}");
     let seen = if shared { &other } else { &memory };
     let mut after = seen.clone();
     for (l, at) in places.iter().enumerate().filter(|(l, _)| mask >> l & 1 != 0) {
@@ -106,24 +112,24 @@ fn check(
     for l in 0..32 * words {
         narrow(w.slot(1))[l] = (1000 * (l / words) + l % words) as u32;
     }
-    assert!(w.call(store, mask, 0));
+    assert!(w.call(table, store, mask, 0));
     assert_eq!(if shared { &other } else { &memory }, &after, "{store:?} {mask:#x} {pattern:?}");
 }
 
 #[test]
 fn parts_of_rows_are_those_of_the_lanes() {
-    if !cushim_ptx::Level::V4.is_there() {
-        return;
-    }
-    for (load, store, words) in
-        [(Together::LoadRow4, Together::StoreRow4, 1), (Together::LoadRow8, Together::StoreRow8, 2)]
+    let rows = [
+        (Together::LoadRow4, Together::StoreRow4, 1),
+        (Together::LoadRow8, Together::StoreRow8, 2),
+    ];
+    for (table, (load, store, words)) in tables().into_iter().flat_map(|t| rows.map(|row| (t, row)))
     {
         for mask in MASKS {
             let mut memory: Vec<u32> = (0..WORDS as u32).collect();
             let mut after = memory.clone();
             let place = memory.as_ptr() as u64 + 40;
             let mut w = Small::new(&mut memory, &mut []);
-            assert!(w.call(load, mask, place));
+            assert!(w.call(table, load, mask, place));
             for k in 0..32 * words {
                 let on = mask >> (k / words) & 1 != 0;
                 let expected = if on { 10 + k as u32 } else { 0 };
@@ -131,7 +137,7 @@ fn parts_of_rows_are_those_of_the_lanes() {
                 narrow(w.slot(1))[k] = 5000 + k as u32;
                 after[10 + k] = if on { 5000 + k as u32 } else { after[10 + k] };
             }
-            assert!(w.call(store, mask, place));
+            assert!(w.call(table, store, mask, place));
             assert_eq!(memory, after, "{store:?} {mask:#x}");
         }
     }
@@ -140,9 +146,12 @@ fn parts_of_rows_are_those_of_the_lanes() {
 /// What is outside, or no multiple, is left undone; lanes that do not take part may be anywhere.
 #[test]
 fn wrong_addresses_are_left_to_a_helper() {
-    if !cushim_ptx::Level::V4.is_there() {
-        return;
+    for table in tables() {
+        wrong_addresses_of(table);
     }
+}
+
+fn wrong_addresses_of(table: Table) {
     let (mut memory, mut other) = (vec![1u32; WORDS], vec![1u32; WORDS]);
     let base = memory.as_ptr() as u64;
     let end = 4 * WORDS as u64;
@@ -159,21 +168,23 @@ fn wrong_addresses_are_left_to_a_helper() {
                 (1, false),
                 (u64::MAX - 3, false),
             ] {
-                let mut w = Small::new(&mut memory, &mut other);
-                for l in 0..32 {
-                    let at = if l == lane { at } else { 8 * l as u64 };
-                    if shared {
-                        narrow(w.slot(0))[l] = at as u32
-                    } else {
-                        w.slot(0)[l] = base.wrapping_add(at)
-                    }
-                }
-                for l in 0..64 {
-                    narrow(w.slot(1))[l] = 1;
-                }
                 for what in [load, store] {
-                    assert_eq!(w.call(what, u32::MAX, 0), right, "{what:?} lane {lane} {at:#x}");
-                    assert!(w.call(what, !(1 << lane), 0));
+                    for (lanes, done) in [(u32::MAX, right), (!(1 << lane), true)] {
+                        let mut w = Small::new(&mut memory, &mut other);
+                        for l in 0..32 {
+                            let at = if l == lane { at } else { 8 * l as u64 };
+                            if shared {
+                                narrow(w.slot(0))[l] = at as u32
+                            } else {
+                                w.slot(0)[l] = base.wrapping_add(at)
+                            }
+                        }
+                        for l in 0..64 {
+                            narrow(w.slot(1))[l] = 1;
+                        }
+                        let seen = w.call(table, what, lanes, 0);
+                        assert_eq!(seen, done, "{what:?} lane {lane} {at:#x} {lanes:#x}");
+                    }
                 }
             }
         }
@@ -183,7 +194,7 @@ fn wrong_addresses_are_left_to_a_helper() {
 
 #[test]
 fn a_place_in_a_function_has_one_to_go_on_at() {
-    for f in TABLE {
+    for f in avx2::TABLE.iter().chain(&avx512::TABLE) {
         let begin = f.0 as *const () as u64;
         assert_eq!(after_fault(begin), Some(begin + HEADER));
         assert_eq!(after_fault(begin + 100), Some(begin + HEADER));

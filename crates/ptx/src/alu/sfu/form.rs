@@ -44,12 +44,12 @@ fn mul(a: u32, b: f32) -> u32 {
 /// `rcp.approx.f32`.
 #[inline(always)]
 pub fn rcp<const FTZ: bool>(x: u32) -> u32 {
-    rcp_by::<FTZ>(x, |n| super::RCP.row(n))
+    rcp_by::<FTZ>(x, |n, p| super::RCP.row(n, p))
 }
 
-/// The same, of coefficients that somebody else looks up.
+/// The same, where somebody else looks up the coefficients of an interval and squares the place.
 #[inline(always)]
-pub fn rcp_by<const FTZ: bool>(x: u32, look: impl FnMut(u32) -> Row) -> u32 {
+pub fn rcp_by<const FTZ: bool>(x: u32, look: impl FnMut(u32, u32) -> Row) -> u32 {
     if FTZ {
         return super::rcp_by(x, look);
     }
@@ -61,12 +61,12 @@ pub fn rcp_by<const FTZ: bool>(x: u32, look: impl FnMut(u32) -> Row) -> u32 {
 /// `rsqrt.approx.f32`.
 #[inline(always)]
 pub fn rsqrt<const FTZ: bool>(x: u32) -> u32 {
-    rsqrt_by::<FTZ>(x, |n| super::RSQRT.row(n))
+    rsqrt_by::<FTZ>(x, |n, p| super::RSQRT.row(n, p))
 }
 
-/// The same, of coefficients that somebody else looks up.
+/// The same, where somebody else looks up the coefficients of an interval and squares the place.
 #[inline(always)]
-pub fn rsqrt_by<const FTZ: bool>(x: u32, look: impl FnMut(u32) -> Row) -> u32 {
+pub fn rsqrt_by<const FTZ: bool>(x: u32, look: impl FnMut(u32, u32) -> Row) -> u32 {
     if FTZ {
         return super::rsqrt_by(x, look);
     }
@@ -77,12 +77,12 @@ pub fn rsqrt_by<const FTZ: bool>(x: u32, look: impl FnMut(u32) -> Row) -> u32 {
 /// `sqrt.approx.f32`.
 #[inline(always)]
 pub fn sqrt<const FTZ: bool>(x: u32) -> u32 {
-    sqrt_by::<FTZ>(x, |n| super::SQRT.row(n))
+    sqrt_by::<FTZ>(x, |n, p| super::SQRT.row(n, p))
 }
 
-/// The same, of coefficients that somebody else looks up.
+/// The same, where somebody else looks up the coefficients of an interval and squares the place.
 #[inline(always)]
-pub fn sqrt_by<const FTZ: bool>(x: u32, look: impl FnMut(u32) -> Row) -> u32 {
+pub fn sqrt_by<const FTZ: bool>(x: u32, look: impl FnMut(u32, u32) -> Row) -> u32 {
     if FTZ {
         return super::sqrt_by(x, look);
     }
@@ -93,12 +93,12 @@ pub fn sqrt_by<const FTZ: bool>(x: u32, look: impl FnMut(u32) -> Row) -> u32 {
 /// `ex2.approx.f32`.
 #[inline(always)]
 pub fn ex2<const FTZ: bool>(x: u32) -> u32 {
-    ex2_by::<FTZ>(x, |n| super::EX2.row(n))
+    ex2_by::<FTZ>(x, |n, p| super::EX2.row(n, p))
 }
 
-/// The same, of coefficients that somebody else looks up.
+/// The same, where somebody else looks up the coefficients of an interval and squares the place.
 #[inline(always)]
-pub fn ex2_by<const FTZ: bool>(x: u32, look: impl FnMut(u32) -> Row) -> u32 {
+pub fn ex2_by<const FTZ: bool>(x: u32, look: impl FnMut(u32, u32) -> Row) -> u32 {
     if FTZ {
         return super::ex2_by(x, look);
     }
@@ -113,12 +113,12 @@ pub fn ex2_by<const FTZ: bool>(x: u32, look: impl FnMut(u32) -> Row) -> u32 {
 /// `lg2.approx.f32`.
 #[inline(always)]
 pub fn lg2<const FTZ: bool>(x: u32) -> u32 {
-    lg2_by::<FTZ>(x, |n| super::LG2.row(n))
+    lg2_by::<FTZ>(x, |n, p| super::LG2.row(n, p))
 }
 
-/// The same, of coefficients that somebody else looks up.
+/// The same, where somebody else looks up the coefficients of an interval and squares the place.
 #[inline(always)]
-pub fn lg2_by<const FTZ: bool>(x: u32, look: impl FnMut(u32) -> Row) -> u32 {
+pub fn lg2_by<const FTZ: bool>(x: u32, look: impl FnMut(u32, u32) -> Row) -> u32 {
     if FTZ {
         return super::lg2_by(x, look);
     }
@@ -151,15 +151,15 @@ pub fn cos(x: u32) -> u32 {
 /// `div.approx.f32`, or `div.full.f32` (`FULL`), which takes divisors above 2^126 as well.
 #[inline(always)]
 pub fn div<const FTZ: bool, const FULL: bool>(a: u32, b: u32) -> u32 {
-    div_by::<FTZ, FULL>(a, b, |n| super::RCP.row(n))
+    div_by::<FTZ, FULL>(a, b, |n, p| super::RCP.row(n, p))
 }
 
-/// The same, of coefficients that somebody else looks up.
+/// The same, where somebody else looks up the coefficients of an interval and squares the place.
 #[inline(always)]
 pub fn div_by<const FTZ: bool, const FULL: bool>(
     a: u32,
     b: u32,
-    look: impl FnMut(u32) -> Row,
+    look: impl FnMut(u32, u32) -> Row,
 ) -> u32 {
     let by = if !FTZ && small(b) { UP } else { 1.0 };
     let by = if FULL && large(b) { DOWN } else { by };

@@ -14,7 +14,7 @@ mod table;
 mod tables;
 
 pub use table::Row;
-use table::sum;
+use table::{narrow_sum, sum};
 use tables::{EX2, LG2, RCP, RSQRT, SIN, SQRT, TANH, TANH_FIRST};
 
 const SIGN: u32 = 1 << 31;
@@ -41,17 +41,36 @@ pub enum Interpolated {
     Sin,
 }
 
-/// Of each interval the value at its beginning, and the factors of the place in it (the upper 20 bits) and of its square
-/// (12), for code that computes the functions elsewhere.
-pub fn coefficients(of: Interpolated) -> (&'static [u32], &'static [i32]) {
-    match of {
-        Interpolated::Rcp => (&RCP.first, &RCP.factors),
-        Interpolated::Rsqrt => (&RSQRT.first, &RSQRT.factors),
-        Interpolated::Sqrt => (&SQRT.first, &SQRT.factors),
-        Interpolated::Ex2 => (&EX2.first, &EX2.factors),
-        Interpolated::Lg2 => (&LG2.first, &LG2.factors),
-        Interpolated::Sin => (&SIN.first, &SIN.factors),
+/// The coefficients of a function, for code that computes it elsewhere. Tables have 64 or 128 intervals.
+#[derive(Debug, Clone, Copy)]
+pub struct Coefficients {
+    /// The value at the beginning of each interval.
+    pub first: &'static [u32],
+    /// The factors of the place in it (the upper 20 bits) and of its square (12).
+    pub factors: &'static [i32],
+    /// Both, the value in the lower half.
+    pub both: &'static [u64],
+}
+
+/// Those of a function.
+pub fn coefficients(of: Interpolated) -> Coefficients {
+    macro_rules! all_of {
+        ($($name:ident: $table:ident),* $(,)?) => {
+            match of {$(
+                Interpolated::$name => Coefficients {
+                    first: &$table.first, factors: &$table.factors, both: &$table.both,
+                },
+            )*}
+        };
     }
+    all_of!(Rcp: RCP, Rsqrt: RSQRT, Sqrt: SQRT, Ex2: EX2, Lg2: LG2, Sin: SIN)
+}
+
+/// What the unit's polynomial takes in an interval, at a place of 17 bits.
+pub fn row(of: Interpolated, interval: u32, place: u32) -> Row {
+    let table = coefficients(of);
+    let at = interval as usize % table.first.len();
+    Row { first: table.first[at], factors: table.factors[at], square: square(place) }
 }
 
 /// The upper 16 bits of the square of 17, of which the partial products below the 18th column are left out.
@@ -66,11 +85,10 @@ fn square(x: u32) -> u32 {
     ((upper * upper) >> 1) + sum
 }
 
-/// A place of 17 bits in one of the intervals whose number follows, and its square.
+/// The number of an interval, and a place of 17 bits in it.
 #[inline(always)]
-fn split(x: u32) -> (u32, u32, u32) {
-    let place = x & 0x1_ffff;
-    (x >> 17, place, square(place))
+fn split(x: u32) -> (u32, u32) {
+    (x >> 17, x & 0x1_ffff)
 }
 
 /// What is below 2^53 as a single with `point` bits behind the point, cut off; of those whose exponent is none, the
@@ -83,28 +101,28 @@ fn single(v: i64, point: u32) -> u32 {
 
 /// 1 / x of a fraction, from 2^23 to 2^24.
 #[inline(always)]
-fn rcp_fraction(x: u32, mut look: impl FnMut(u32) -> Row) -> u32 {
+fn rcp_fraction(x: u32, mut look: impl FnMut(u32, u32) -> Row) -> u32 {
     let place = x & 0xffff;
-    ((sum(look(x >> 16), place, square(place << 1), [13, 0]) + 0x47e7) >> 15) as u32
+    narrow_sum(look(x >> 16, place << 1), place, [13, 0], 0x47e7, 15)
 }
 
 /// 1 / √x of 24 bits, whose highest is set for 2 to 4, from 2^23 to 2^24.
 #[inline(always)]
-fn rsqrt_fraction(x: u32, mut look: impl FnMut(u32) -> Row) -> u32 {
-    let (interval, place, square) = split(x);
-    let v = ((sum(look(interval), place, square, [14, 2]) + 0x7fff) >> 16) as u32;
+fn rsqrt_fraction(x: u32, mut look: impl FnMut(u32, u32) -> Row) -> u32 {
+    let (interval, place) = split(x);
+    let v = narrow_sum(look(interval, place), place, [14, 2], 0x7fff, 16);
     if x == 0 { 2 * ONE } else { v }
 }
 
 /// `MUFU.RCP`. Subnormal numbers are zeros.
 #[inline(always)]
 pub fn rcp(x: u32) -> u32 {
-    rcp_by(x, |n| RCP.row(n))
+    rcp_by(x, |n, p| RCP.row(n, p))
 }
 
-/// The same, of coefficients that somebody else looks up.
+/// The same, where somebody else looks up the coefficients of an interval and squares the place.
 #[inline(always)]
-pub fn rcp_by(x: u32, look: impl FnMut(u32) -> Row) -> u32 {
+pub fn rcp_by(x: u32, look: impl FnMut(u32, u32) -> Row) -> u32 {
     let (sign, e, fraction) = (x & SIGN, x >> 23 & 0xff, x & (ONE - 1));
     let bits = ((253 - e.cast_signed()) << 23) + (rcp_fraction(fraction, look) - ONE).cast_signed();
     let v = if bits < ONE.cast_signed() { 0 } else { bits.cast_unsigned() };
@@ -131,12 +149,12 @@ fn root(x: u32, v: u32, of_zero: u32, of_infinity: u32) -> u32 {
 /// `MUFU.RSQ`.
 #[inline(always)]
 pub fn rsqrt(x: u32) -> u32 {
-    rsqrt_by(x, |n| RSQRT.row(n))
+    rsqrt_by(x, |n, p| RSQRT.row(n, p))
 }
 
-/// The same, of coefficients that somebody else looks up.
+/// The same, where somebody else looks up the coefficients of an interval and squares the place.
 #[inline(always)]
-pub fn rsqrt_by(x: u32, look: impl FnMut(u32) -> Row) -> u32 {
+pub fn rsqrt_by(x: u32, look: impl FnMut(u32, u32) -> Row) -> u32 {
     let (half, fraction) = halve(x >> 23 & 0xff, 127, x & (ONE - 1));
     let v = ((126 - half) << 23).cast_unsigned() + (rsqrt_fraction(fraction, look) - ONE);
     root(x, v, INFINITY, 0)
@@ -145,15 +163,15 @@ pub fn rsqrt_by(x: u32, look: impl FnMut(u32) -> Row) -> u32 {
 /// `MUFU.SQRT`.
 #[inline(always)]
 pub fn sqrt(x: u32) -> u32 {
-    sqrt_by(x, |n| SQRT.row(n))
+    sqrt_by(x, |n, p| SQRT.row(n, p))
 }
 
-/// The same, of coefficients that somebody else looks up.
+/// The same, where somebody else looks up the coefficients of an interval and squares the place.
 #[inline(always)]
-pub fn sqrt_by(x: u32, mut look: impl FnMut(u32) -> Row) -> u32 {
+pub fn sqrt_by(x: u32, mut look: impl FnMut(u32, u32) -> Row) -> u32 {
     let (half, fraction) = halve(x >> 23 & 0xff, 127, x & (ONE - 1));
-    let (interval, place, square) = split(fraction);
-    let v = ((sum(look(interval), place, square, [15, 0]) + 0xffff) >> 17) as u32;
+    let (interval, place) = split(fraction);
+    let v = narrow_sum(look(interval, place), place, [15, 0], 0xffff, 17);
     let v = ((127 + half) << 23).cast_unsigned() + (v - ONE);
     root(x, v, 0, INFINITY)
 }
@@ -161,12 +179,12 @@ pub fn sqrt_by(x: u32, mut look: impl FnMut(u32) -> Row) -> u32 {
 /// `MUFU.EX2`: of a number with 23 bits behind the point, the rest cut off.
 #[inline(always)]
 pub fn ex2(x: u32) -> u32 {
-    ex2_by(x, |n| EX2.row(n))
+    ex2_by(x, |n, p| EX2.row(n, p))
 }
 
-/// The same, of coefficients that somebody else looks up.
+/// The same, where somebody else looks up the coefficients of an interval and squares the place.
 #[inline(always)]
-pub fn ex2_by(x: u32, mut look: impl FnMut(u32) -> Row) -> u32 {
+pub fn ex2_by(x: u32, mut look: impl FnMut(u32, u32) -> Row) -> u32 {
     let (e, fraction) = (x >> 23 & 0xff, x & (ONE - 1));
     let m = fraction | ONE;
     let fixed = if e >= 127 { m << ((e - 127) & 7) } else { m >> (127 - e).min(31) };
@@ -174,8 +192,8 @@ pub fn ex2_by(x: u32, mut look: impl FnMut(u32) -> Row) -> u32 {
     let negative = 0u32.wrapping_sub(x >> 31);
     let whole = u32::from(fixed & (ONE - 1) == 0);
     let fixed = (fixed ^ negative).wrapping_add(negative & whole).cast_signed();
-    let (interval, place, square) = split(fixed.cast_unsigned() & (ONE - 1));
-    let v = ((sum(look(interval), place, square, [13, 0]) + 0x77e2) >> 15) as u32;
+    let (interval, place) = split(fixed.cast_unsigned() & (ONE - 1));
+    let v = narrow_sum(look(interval, place), place, [13, 0], 0x77e2, 15);
     let power = 127 + (fixed >> 23);
     let bits = (power.clamp(0, 255).cast_unsigned() << 23) + (v - ONE);
     let bits = if power < 0 || bits < ONE { 0 } else { bits.min(INFINITY) };
@@ -187,15 +205,15 @@ pub fn ex2_by(x: u32, mut look: impl FnMut(u32) -> Row) -> u32 {
 /// `MUFU.LG2`.
 #[inline(always)]
 pub fn lg2(x: u32) -> u32 {
-    lg2_by(x, |n| LG2.row(n))
+    lg2_by(x, |n, p| LG2.row(n, p))
 }
 
-/// The same, of coefficients that somebody else looks up.
+/// The same, where somebody else looks up the coefficients of an interval and squares the place.
 #[inline(always)]
-pub fn lg2_by(x: u32, mut look: impl FnMut(u32) -> Row) -> u32 {
+pub fn lg2_by(x: u32, mut look: impl FnMut(u32, u32) -> Row) -> u32 {
     let (e, fraction) = (x >> 23 & 0xff, x & (ONE - 1));
-    let (interval, place, square) = split(fraction);
-    let v = (sum(look(interval), place, square, [12, 1]) + 0x3345) >> 2;
+    let (interval, place) = split(fraction);
+    let v = (sum(look(interval, place), place, [12, 1]) + 0x3345) >> 2;
     let one = u32::from(e == 127 && fraction == 0);
     let v = (v & (i64::from(one) - 1)) + ((i64::from(e) - 127) << 36);
     let below = v >> 63;
@@ -211,8 +229,8 @@ fn wave(x: u32, quarter: u32) -> u32 {
     let q = (fixed >> 23 & 3) + quarter;
     // In the second and fourth quarter it goes back.
     let fraction = (fixed ^ 0u32.wrapping_sub(q & 1)) & (ONE - 1);
-    let (interval, place, square) = split(fraction);
-    let bits = single(sum(SIN.row(interval), place, square, [11, 0]), 37);
+    let (interval, place) = split(fraction);
+    let bits = single(sum(SIN.row(interval, place), place, [11, 0]), 37);
     let sign = if quarter == 0 { x & SIGN } else { 0 };
     let bits = bits | (sign ^ q << 30 & SIGN);
     if e == 255 { NAN } else { bits }
@@ -243,11 +261,11 @@ pub fn tanh(x: u32) -> u32 {
     let near = e.clamp(least, most);
     let intervals = (TANH_INTERVALS >> (4 * (near - least))) as u32 & 7;
     let interval = TANH_FIRST[(near - least) as usize % 16] + (fraction >> (23 - intervals));
-    let (_, place, square) = split(fraction >> (6 - intervals));
+    let (_, place) = split(fraction >> (6 - intervals));
     let (first, b, c) = TANH[interval as usize % 64];
     let v = (i64::from(first) << 15)
         + i64::from(b) * i64::from(place)
-        + i64::from(c) * i64::from(square);
+        + i64::from(c) * i64::from(square(place));
     let bits = single(v, 40 + 127).wrapping_add(near << 23);
     let bits = if e < least { a } else { bits };
     let bits = if e > most { 127 << 23 } else { bits };
@@ -262,7 +280,7 @@ const UPPER_INFINITY: u32 = 0x7ff0_0000;
 #[inline(always)]
 pub fn rcp_upper(x: u32) -> u32 {
     let (sign, e, fraction) = (x & SIGN, x >> 20 & 0x7ff, x & (UPPER_ONE - 1));
-    let v = (rcp_fraction(fraction << 3, |n| RCP.row(n)) >> 3) - UPPER_ONE;
+    let v = (rcp_fraction(fraction << 3, |n, p| RCP.row(n, p)) >> 3) - UPPER_ONE;
     let bits = ((2045 - e.cast_signed()) << 20) + v.cast_signed();
     let v = if bits < UPPER_ONE.cast_signed() { 0 } else { bits.cast_unsigned() };
     let v = if e == 0 { UPPER_INFINITY } else { v };
@@ -274,7 +292,7 @@ pub fn rcp_upper(x: u32) -> u32 {
 #[inline(always)]
 pub fn rsqrt_upper(x: u32) -> u32 {
     let (half, fraction) = halve(x >> 20 & 0x7ff, 1023, (x & (UPPER_ONE - 1)) << 3);
-    let v = (rsqrt_fraction(fraction, |n| RSQRT.row(n)) >> 3) - UPPER_ONE;
+    let v = (rsqrt_fraction(fraction, |n, p| RSQRT.row(n, p)) >> 3) - UPPER_ONE;
     let v = ((1022 - half) << 20).cast_unsigned() + v;
     let v = if x >= UPPER_INFINITY { NAN } else { v };
     let v = if x == UPPER_INFINITY { 0 } else { v };

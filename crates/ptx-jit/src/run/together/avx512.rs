@@ -1,65 +1,10 @@
-//! Accesses of some lanes, or of lanes with addresses of their own, by instructions of 64 bytes.
+//! The functions for processors with AVX-512.
 //!
-//! Owns what generated code calls for them where the processor has AVX-512, and where such a function goes on after a
-//! fault. They change no register that generated code uses: it knows the first 16 vectors only, and no masks. What
-//! is not inside, not aligned or not mapped they leave undone and say so in [`Warp::answer`]; the code asks a helper then, which
-//! finds the lane to blame. Must not know instructions.
+//! Owns their instructions of 64 bytes. They change only vectors that generated code does not know, which knows the first 16, and masks.
 
+use super::{Function, function, functions};
 use crate::warp::{Together, Warp};
 use std::mem::offset_of;
-
-/// Bytes before the place where a function goes on after a fault: a jump, and its length.
-const HEADER: u64 = 16;
-
-/// Defines functions of a warp, the lanes that take part, and the address of lane 0. Each begins with a jump over its own length and
-/// the place that answers 1; there and at its end, two registers are on the stack.
-macro_rules! functions {
-    ($($(#[$meta:meta])* $name:ident: [$($line:expr),* $(,)?];)*) => {$(
-        $(#[$meta])*
-        ///
-        /// # Safety
-        /// Called by generated code only: the warp is the one that runs, and an address is inside device or shared memory.
-        #[unsafe(naked)]
-        unsafe extern "C" fn $name(warp: *mut Warp, lanes: u32, place: u64) {
-            core::arch::naked_asm!(
-                "2:",
-                "jmp 4f",
-                ".balign 8",
-                ".quad 9f - 2b",
-                "3:",
-                "mov dword ptr [rdi + {answer}], 1",
-                "pop rcx",
-                "pop rax",
-                "ret",
-                // Not all functions use all offsets.
-                "# {addresses} {values} {results} {arena} {arena_size} {shared} {shared_size}",
-                "4:",
-                "push rax",
-                "push rcx",
-                "kmovd k1, esi",
-                $($line,)*
-                "8:",
-                "mov dword ptr [rdi + {answer}], 0",
-                "pop rcx",
-                "pop rax",
-                "ret",
-                ".balign 64",
-                "5: .quad 0, 4, 8, 12, 16, 20, 24, 28",
-                "6: .quad 0, 8, 16, 24, 32, 40, 48, 56",
-                "7: .long 0, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48, 52, 56, 60",
-                "9:",
-                answer = const offset_of!(Warp, answer),
-                addresses = const offset_of!(Warp, scratch),
-                values = const offset_of!(Warp, scratch) + size_of::<crate::warp::Slot>(),
-                results = const offset_of!(Warp, scratch) + Together::RESULTS * size_of::<crate::warp::Slot>(),
-                arena = const offset_of!(Warp, arena),
-                arena_size = const offset_of!(Warp, arena_size),
-                shared = const offset_of!(Warp, shared),
-                shared_size = const offset_of!(Warp, shared_size),
-            )
-        }
-    )*};
-}
 
 /// 64 bytes that were written by 16, and are read so: else the processor waits until they are in the cache.
 macro_rules! joined {
@@ -231,6 +176,17 @@ macro_rules! row_of_shared {
 }
 
 functions! {
+    {
+        enter: "push rax\npush rcx\nkmovd k1, esi",
+        leave: "pop rcx\npop rax",
+        constants: [
+            ".balign 64",
+            "5: .quad 0, 4, 8, 12, 16, 20, 24, 28",
+            "6: .quad 0, 8, 16, 24, 32, 40, 48, 56",
+            "7: .long 0, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48, 52, 56, 60"
+        ],
+        tables: [],
+    }
     /// Some lanes' parts of a row of 32 bits each.
     load_row_4: [
         "kshiftrd k2, k1, 16",
@@ -389,11 +345,6 @@ functions! {
     ];
 }
 
-/// A function in the table that warps point to.
-#[derive(Debug, Clone, Copy)]
-#[repr(transparent)]
-pub(super) struct Function(unsafe extern "C" fn(*mut Warp, u32, u64));
-
 /// By [`Together`].
 pub(super) static TABLE: [Function; Together::COUNT] = [
     Function(load_row_4),
@@ -407,15 +358,3 @@ pub(super) static TABLE: [Function; Together::COUNT] = [
     Function(store_8),
     Function(store_shared_4),
 ];
-
-/// Where a function goes on that touched what is not mapped, if the processor was in one.
-pub(super) fn after_fault(at: u64) -> Option<u64> {
-    TABLE.iter().map(|f| f.0 as *const () as u64).find_map(|begin| {
-        // SAFETY: a function's header has its length there, in readable and aligned memory.
-        let length = unsafe { *((begin + HEADER - 8) as *const u64) };
-        (begin..begin + length).contains(&at).then_some(begin + HEADER)
-    })
-}
-
-#[cfg(test)]
-mod tests;
