@@ -162,13 +162,20 @@ fn environment(set: &[(&str, OsString)]) -> io::Result<Vec<CString>> {
         let parts = [name.as_bytes(), b"=", value.as_bytes()];
         CString::new(parts.concat()).map_err(io::Error::from)
     };
-    let mut done = vec![false; set.len()];
-    let mut all = Vec::new();
     // SAFETY: an array of strings that ends with null, or null. This program has one thread.
     let mut at = unsafe { environ };
-    while let Some(&one) = unsafe { at.as_ref() }.filter(|one| !one.is_null()) {
-        // SAFETY: a string of the array.
-        let old = unsafe { CStr::from_ptr(one) };
+    let next = move || {
+        // SAFETY: null, or a place of the array.
+        let one = unsafe { at.as_ref() }.copied().filter(|one| !one.is_null())?;
+        // SAFETY: this entry is not the last, and is a string.
+        unsafe {
+            at = at.add(1);
+            Some(CStr::from_ptr(one))
+        }
+    };
+    let mut done = vec![false; set.len()];
+    let mut all = Vec::new();
+    for old in std::iter::from_fn(next) {
         let is_it = |(name, _): &(&str, OsString)| {
             old.to_bytes().strip_prefix(name.as_bytes()).is_some_and(|rest| rest.starts_with(b"="))
         };
@@ -180,8 +187,6 @@ fn environment(set: &[(&str, OsString)]) -> io::Result<Vec<CString>> {
             }
             Some(_) => {}
         }
-        // SAFETY: this entry was not the last.
-        at = unsafe { at.add(1) };
     }
     for (n, (name, value)) in set.iter().enumerate() {
         // The last of a name counts.
