@@ -115,6 +115,27 @@ fn files_of_ours_beyond_the_limit() {
     }
 }
 
+/// Where another file system hides the launcher's folder from a process, it says that it is not traced.
+#[test]
+fn a_folder_that_is_hidden() {
+    let scratch = tempfile::tempdir().unwrap();
+    let program = program(scratch.path());
+    let hide = "mount -t tmpfs none /dev/shm && exec \"$0\" \"$@\"";
+    let line = format!("exec unshare -m sh -c '{hide} || exit 77' \"$0\" \"$@\";");
+    let done = ran(&["trace", "--backend", "cpu"], &line, &program, "plain");
+    let (printed, said) = (text(&done.stdout), text(&done.stderr));
+    if done.status.code() == Some(77) || said.contains("unshare failed") {
+        return left_out(
+            "a launcher's folder that is hidden: this system lets nobody mount over it",
+        );
+    }
+    assert_eq!((printed.as_str(), done.status.code()), ("0 3969\n", Some(0)), "{said}");
+    if said.contains("squares<<<") {
+        return left_out("a launcher's folder that is hidden: it is not in /dev/shm here");
+    }
+    assert!(said.contains("not tracing this process: cannot create"), "{said}");
+}
+
 /// A process that cannot write what it found lives on, and the report does not say that nothing was found.
 #[test]
 fn reports_that_cannot_be_written() {
