@@ -4,10 +4,11 @@
 //! machine code for other machines, as it does without cushim. Must not know: what the programs do.
 
 use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
+use std::process::Command;
 
 use crate::environ::PTXAS;
-use crate::launch::become_program;
 
 /// How many generations up a compiler may be: it starts its tools itself or by a shell.
 const GENERATIONS: usize = 3;
@@ -22,9 +23,7 @@ pub fn hand_over(name: &str, arguments: &[OsString]) {
     }
     if let Some(next) = next(name) {
         // Where it cannot be started, the stand-in works.
-        let mut command = vec![next.into_os_string()];
-        command.extend_from_slice(arguments);
-        let _ = become_program(&command, &[]);
+        let _ = Command::new(next).args(arguments).exec();
     }
 }
 
