@@ -170,7 +170,7 @@ def events(cushim, path, alone, by_cupti, earlier=None):
 
 def check(cushim, program, path, cuda_home):
     """[(what, [differences])] of one program."""
-    alone, _ = runs.patiently(program, lambda limit: runs.run([path], limit=limit))
+    alone = runs.run([path])
     try:
         outcome, lines, where = traced(cushim, [path], cuda_home)
         what, wrong = judge(lines, int(program.options.get("idlegraphs", 0)))

@@ -42,25 +42,6 @@ def run(command, env=None, limit=LIMIT):
         return Outcome(None, out, err)
 
 
-class LeftOut(Exception):
-    """Why a program cannot be judged on this machine."""
-
-
-def patiently(program, attempt):
-    """The outcome of `attempt`, a function of the seconds that it may take, and a word on how often it was tried: a program
-    that may hang by itself (`hangs` in PROGRAMS) is tried three times."""
-    if "hangs" not in program.options:
-        return attempt(LIMIT), ""
-    for turn, word in enumerate(("", ", at the second attempt", ", at the third attempt")):
-        found = attempt(int(program.options["hangs"]))
-        outcome = found[0] if isinstance(found, tuple) else found
-        if outcome.status is not None or turn == 2:
-            return found, word
-        if isinstance(found, tuple):
-            shutil.rmtree(os.path.dirname(found[1]), ignore_errors=True)
-    raise AssertionError("there is an end to attempts")
-
-
 def lines(text):
     """Bytes as lines of text, whatever they contain."""
     return text.decode("utf-8", "replace").splitlines()
@@ -136,22 +117,19 @@ def check_program(cushim, program, variant, path, gpu, env=None, major=13):
     """All checks of one program in one variant: [(what, [differences])]. `major`:
     of the CUDA that it was built with."""
     results = []
-    alone, again = patiently(program, lambda limit: run([path], env, limit))
-    if gpu and alone.status is None and "hangs" in program.options:
-        raise LeftOut("NVIDIA's driver waits in it without cushim, too: three attempts of %s s did not end, after %r" %
-                      (program.options["hangs"], lines(alone.out)[-1:]))
+    alone = run([path], env)
     if gpu:
         wrong = unlike_expected(program.beside("expected"), alone.out, major)
         if alone.status != 0:
             wrong.append("exit status %s, stderr %r" % (alone.status, lines(alone.err)[-3:]))
-        results.append(("alone" + again, wrong))
+        results.append(("alone", wrong))
     else:
         # The loader's status 127: the program links a libcuda that does not exist.
         fine = alone.status in (3, 127)
         results.append(("refused", [] if fine else ["exit status %s without a GPU" % alone.status]))
-    (traced, trace), again = patiently(program, lambda limit: cushim.trace([path], env, limit=limit))
+    traced, trace = cushim.trace([path], env)
     try:
-        results.append(("traced" + again, differences(alone, traced)))
+        results.append(("traced", differences(alone, traced)))
         if alone.status == 127:
             return results
         try:
@@ -203,11 +181,11 @@ def lost(summary):
 
 def check_over_driver(cushim, program, path, major=13, env=None):
     """One program with our runtime over NVIDIA's driver: [(what, [differences])]."""
-    done, again = patiently(program, lambda limit: run([cushim.program, "run", "--backend", "driver", "--", path], env, limit))
+    done = run([cushim.program, "run", "--backend", "driver", "--", path], env)
     wrong = unlike_expected(program.beside("expected"), done.out, major)
     if done.status != 0 or wrong:
         wrong.append("exit status %s, stderr %r" % (done.status, lines(done.err)[-3:]))
-    return [("backend driver" + again, wrong)]
+    return [("backend driver", wrong)]
 
 
 class Task:
@@ -221,34 +199,23 @@ def check_all(tally, tasks, jobs):
     """Runs tasks, `jobs` in parallel; prints each one's line when it is done."""
     def timed(task):
         begin = time.monotonic()
-        results, why = [], None
         try:
             results = task.function()
-        except LeftOut as error:
-            why = str(error)
         except Exception as error:  # the others go on
             results = [("check", ["%s: %s" % (type(error).__name__, error)])]
-        return task, results, why, time.monotonic() - begin
+        return task, results, time.monotonic() - begin
 
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         for done in concurrent.futures.as_completed([pool.submit(timed, task) for task in tasks]):
-            task, results, why, took = done.result()
-            where = "%s, %.0f s" % (task.where, took)
-            if why:
-                tally.leave_out(where, why)
-            tally.add(where, results)
+            task, results, took = done.result()
+            tally.add("%s, %.0f s" % (task.where, took), results)
 
 
 class Tally:
     """Counts results, and prints differences as they arrive."""
 
     def __init__(self):
-        self.passed = self.failed = self.left_out = 0
-
-    def leave_out(self, where, why):
-        """Prints what is not judged, and why."""
-        self.left_out += 1
-        print("left out %s: %s" % (where, why), flush=True)
+        self.passed = self.failed = 0
 
     def add(self, where, results):
         """Takes the results of one task; prints one line for it, and more for differences."""
@@ -267,6 +234,5 @@ class Tally:
 
     def close(self):
         """Prints the closing line; returns the exit status."""
-        more = ", %d left out" % self.left_out if self.left_out else ""
-        print("%d passed, %d failed%s" % (self.passed, self.failed, more), flush=True)
+        print("%d passed, %d failed" % (self.passed, self.failed), flush=True)
         return 1 if self.failed or not self.passed else 0

@@ -3,8 +3,6 @@
     python3 -m unittest discover -s c-tests/harness
 """
 
-import contextlib
-import io
 import itertools
 import json
 import os
@@ -26,55 +24,6 @@ def launch(kernel, grid, block, args, status=0, shared=0, **more):
              "shared": shared, "args": listed, "status": status, "parent": None}
     event.update(more)
     return event
-
-
-class Hanging(unittest.TestCase):
-    def program(self, options):
-        return programs.Program("one", ["one.cu"], options)
-
-    def outcomes(self, *statuses):
-        left = [runs.Outcome(status, b"", b"") for status in statuses]
-        self.limits = []
-
-        def attempt(limit):
-            self.limits.append(limit)
-            return left.pop(0)
-        return attempt
-
-    def test_only_what_may_hang_is_tried_again(self):
-        outcome, word = runs.patiently(self.program([]), self.outcomes(None, 0))
-        self.assertEqual((outcome.status, word, self.limits), (None, "", [runs.LIMIT]))
-        outcome, word = runs.patiently(self.program(["hangs=7"]), self.outcomes(None, 3, 0))
-        self.assertEqual((outcome.status, word, self.limits), (3, ", at the second attempt", [7, 7]))
-        outcome, _ = runs.patiently(self.program(["hangs=7"]), self.outcomes(None, None, None, 0))
-        self.assertEqual((outcome.status, len(self.limits)), (None, 3))
-
-    def test_what_does_not_end_natively_is_left_out(self):
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "waits")
-            with open(path, "w") as file:
-                file.write("#!/bin/sh\necho one\nexec sleep 60\n")
-            os.chmod(path, stat.S_IRWXU)
-            check = lambda: runs.check_program(None, self.program(["hangs=1"]), None, path, True)
-            with self.assertRaisesRegex(runs.LeftOut, r"three attempts of 1 s did not end, after \['one'\]"):
-                check()
-        said = io.StringIO()
-        with contextlib.redirect_stdout(said):
-            tally = runs.Tally()
-
-            def waits():
-                raise runs.LeftOut("it waits")
-            runs.check_all(tally, [runs.Task("one", waits), runs.Task("two", lambda: [("alone", [])])], 1)
-            self.assertEqual(tally.close(), 0)
-        self.assertIn("left out one, 0 s: it waits\n", said.getvalue())
-        self.assertTrue(said.getvalue().endswith("1 passed, 0 failed, 1 left out\n"))
-
-    def test_a_trace_that_hung_is_removed(self):
-        folders = [tempfile.mkdtemp() for _ in range(2)]
-        left = [(runs.Outcome(status, b"", b""), os.path.join(folder, "t")) for status, folder in zip((None, 0), folders)]
-        (_, path), _ = runs.patiently(self.program(["hangs=7"]), lambda limit: left.pop(0))
-        self.assertEqual((path, os.path.exists(folders[0]), os.path.exists(folders[1])), (os.path.join(folders[1], "t"), False, True))
-        os.rmdir(folders[1])
 
 
 class Identity(unittest.TestCase):

@@ -1,4 +1,8 @@
 // The driver API while the process ends. Each way to end runs in a process of its own.
+//
+// In a handler of `exit`, cuModuleLoadData of NVIDIA's driver 580 does not return if the context was made by cuCtxCreate
+// and popped. So the way "context" makes no calls of modules there. The way "modules" makes them, under a time limit, and
+// says what does not return; that is right for NVIDIA's driver only.
 #include <cuda.h>
 #include "ending.h"
 #include <thread>
@@ -16,7 +20,19 @@ static std::string named(CUresult r)
 
 static const char text[] = ".version 7.0\n.target sm_50\n.address_size 64\n.visible .entry empty()\n{\nret;\n}\n";
 
-static void driver_calls(const char *place)
+// The calls of modules: they need a current context.
+static void module_calls(Answers &answers)
+{
+    CUmodule module = nullptr;
+    CUfunction function = nullptr;
+    CALL("module", cuModuleLoadData(&module, text));
+    CALL("function", cuModuleGetFunction(&function, module, "empty"));
+    CALL("launch", cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr));
+    CALL("sync", cuCtxSynchronize());
+    CALL("unload", cuModuleUnload(module));
+}
+
+static void driver_calls(const char *place, bool with_modules)
 {
     Answers answers;
     int n = 0, active = 0;
@@ -53,13 +69,8 @@ static void driver_calls(const char *place)
     CALL("event", cuEventCreate(&event, 0));
     CALL("record", cuEventRecord(event, nullptr));
     CALL("eventdestroy", cuEventDestroy(event));
-    CUmodule module = nullptr;
-    CUfunction function = nullptr;
-    CALL("module", cuModuleLoadData(&module, text));
-    CALL("function", cuModuleGetFunction(&function, module, "empty"));
-    CALL("launch", cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr));
-    CALL("sync", cuCtxSynchronize());
-    CALL("unload", cuModuleUnload(module));
+    if (with_modules)
+        module_calls(answers);
     CALL("keptset", cuMemsetD8(kept, 1, 64));
     CUgraph graph = nullptr;
     CALL("graph", cuGraphCreate(&graph, 0));
@@ -86,10 +97,13 @@ static void at(const char *place)
     if (!way)
         return;
     std::string line = named_place(place);
+    bool with_modules = !is("context") || strcmp(place, "handler after");
+    if (is("modules"))
+        return;
     if (is("new threads"))
-        std::thread([&] { driver_calls(line.c_str()); }).join();
+        std::thread([&] { driver_calls(line.c_str(), with_modules); }).join();
     else
-        driver_calls(line.c_str());
+        driver_calls(line.c_str(), with_modules);
 }
 
 __attribute__((init_priority(101))) static Object early{"first global"};
@@ -99,6 +113,29 @@ __attribute__((destructor(101))) static void last_destruct() { at("last destruct
 static void before() { at("handler before"); }
 static void after() { at("handler after"); }
 static void quick() { at("quick handler"); }
+
+// Seconds for the calls of modules, which take less than one.
+static const int LIMIT = 30;
+static char device_name[64];
+
+static void late(int)
+{
+    const char *whose = strstr(device_name, "NVIDIA") ? "NVIDIA's driver" : "the driver";
+    char line[160];
+    int length = snprintf(line, sizeof line, "modules, handler after: a call of %s does not return\n", whose);
+    _exit(write(STDOUT_FILENO, line, length) == length ? 0 : 1);
+}
+
+static void modules_after()
+{
+    signal(SIGALRM, late);
+    alarm(LIMIT);
+    Answers answers;
+    CALL("setcurrent", cuCtxSetCurrent(context));
+    module_calls(answers);
+    answers.print("modules, handler after");
+    alarm(0);
+}
 static thread_local Object before_object{"thread's object before"};
 
 static int run()
@@ -129,6 +166,14 @@ static int run()
     atexit(after);
     static thread_local Object after_object{"thread's object after"};
     (void)after_object.name;
+    if (is("modules")) {
+        if (cuDeviceGetName(device_name, sizeof device_name, 0))
+            return 1;
+        atexit(modules_after);
+        CUcontext popped = nullptr;
+        if (cuCtxPopCurrent(&popped))
+            return 1;
+    }
     if (is("destroyed"))
         cuCtxDestroy(context), context = nullptr;
     if (is("quick_exit"))
@@ -139,6 +184,7 @@ static int run()
 int main(int argc, char **argv)
 {
     return all_ways(argc, argv,
-                    {"context", "primary context", "only initialised", "no call before", "new threads", "destroyed", "quick_exit"},
+                    {"context", "primary context", "only initialised", "no call before", "new threads", "destroyed", "quick_exit",
+                     "modules"},
                     run);
 }

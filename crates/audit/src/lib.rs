@@ -73,7 +73,9 @@ pub extern "C" fn la_version(version: c_uint) -> c_uint {
     // `guarded` reports panics; the library has a std of its own, so no other hook is affected.
     std::panic::set_hook(Box::new(|_| {}));
     guarded(assembler::replace);
-    if say::wanted() || observe::wanted() { version } else { 0 }
+    let mut observes = false;
+    guarded(|| observes = observe::begin());
+    if say::wanted() || observes { version } else { 0 }
 }
 
 /// Remembers a new object, since the libraries that it is redirected to may not be mapped yet.

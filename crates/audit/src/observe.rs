@@ -1,58 +1,113 @@
-//! `cushim doctor -- PROG`: which files the loader maps, and which names it is asked for, one line each.
+//! `cushim doctor -- PROG`: which files the loader maps, and which names it is asked for, one record each.
 //!
-//! Owns: CUSHIM_OBSERVE, the file for it, and how a line looks; `crates/cli/src/doctor/observed` reads it. Must not know:
-//! what is made of it.
+//! Owns: CUSHIM_OBSERVE, the file for it, and how a record looks; `crates/cli/src/doctor/observed/told.rs` reads it. A record
+//! that cannot be written is marked at the beginning of the file, which takes no room. Must not know: what is made of it.
 
 use std::ffi::OsStr;
-use std::fs::File;
-use std::io::Write;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
+use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// The file to write to, which the launcher has made.
+use cushim_process::limit::without_signal;
+
+use crate::say;
+
+/// The file to write to, which the launcher has made. It begins with [`MARK`] bytes of zeros.
 const VARIABLE: &str = "CUSHIM_OBSERVE";
+/// The size of the mark: the system's error number, of what could not be written first.
+const MARK: usize = size_of::<u32>();
+/// The mark, mapped. Null: nothing is observed.
+static MAPPED: AtomicPtr<u32> = AtomicPtr::new(std::ptr::null_mut());
 
-/// Whether the launcher asked for it.
-pub fn wanted() -> bool {
-    std::env::var_os(VARIABLE).is_some_and(|file| !file.is_empty())
+/// Begins, if the launcher asked for it; whether it did.
+///
+/// The mark is mapped now: later the file may be out of reach, because the program has given up its rights or its files.
+pub fn begin() -> bool {
+    if std::env::var_os(VARIABLE).is_none_or(|file| file.is_empty()) {
+        return false;
+    }
+    match map() {
+        Ok(mark) => MAPPED.store(mark, Ordering::Relaxed),
+        // The program outlives the launcher, which has removed it.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return false,
+        Err(error) => {
+            say::error(&format!("doctor does not see what this process loads: {error}"));
+            return false;
+        }
+    }
+    true
+}
+
+fn map() -> io::Result<*mut u32> {
+    let file = open(File::options().read(true).write(true))?;
+    let rights = libc::PROT_READ | libc::PROT_WRITE;
+    // SAFETY: a new mapping of a file that is open; it stays.
+    let mark = unsafe {
+        let (at, fd) = (std::ptr::null_mut(), file.as_raw_fd());
+        libc::mmap(at, MARK, rights, libc::MAP_SHARED, fd, 0)
+    };
+    if mark == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(mark.cast()) }
+}
+
+fn open(how: &mut OpenOptions) -> io::Result<File> {
+    let file = std::env::var_os(VARIABLE).unwrap_or_default();
+    how.custom_flags(libc::O_NOFOLLOW).open(file)
 }
 
 /// A file was mapped; `path` is empty for the program.
 pub fn mapped(path: &[u8]) {
     if path.is_empty() {
         let own = std::fs::read_link("/proc/self/exe").unwrap_or_default();
-        return line(b'+', own.as_os_str().as_bytes());
+        return record(b'+', own.as_os_str().as_bytes());
     }
     // The loader keeps what `dlopen` was given; the kernel's own object has no path.
     if !path.starts_with(b"/") && path.contains(&b'/') {
         let folder = std::env::current_dir().unwrap_or_default();
-        return line(b'+', folder.join(OsStr::from_bytes(path)).as_os_str().as_bytes());
+        return record(b'+', folder.join(OsStr::from_bytes(path)).as_os_str().as_bytes());
     }
-    line(b'+', path);
+    record(b'+', path);
 }
 
 /// A library was asked for by this name.
 pub fn asked(name: &[u8]) {
-    line(b'?', name);
+    record(b'?', name);
 }
 
-/// `+PID PATH` or `?PID NAME`. The file is opened for each line: the program could close a
-/// descriptor that stayed open and reuse its number. One write per line, so that lines of several
-/// processes stay whole.
-fn line(kind: u8, name: &[u8]) {
-    let Some(file) = std::env::var_os(VARIABLE).filter(|file| !file.is_empty()) else { return };
-    if name.contains(&b'\n') {
+/// A NUL, `+PID PATH` or `?PID NAME`, and a line's end: what is cut off is known by either. The file is opened for each
+/// record: the program could close a descriptor that stayed open and reuse its number. One write for each, so that records
+/// of several processes stay whole.
+fn record(kind: u8, name: &[u8]) {
+    if MAPPED.load(Ordering::Relaxed).is_null() {
         return;
     }
-    let mut text = vec![kind];
+    let mut text = vec![0, kind];
     text.extend(std::process::id().to_string().as_bytes());
     text.push(b' ');
     text.extend(name);
     text.push(b'\n');
-    let options = |options: &mut std::fs::OpenOptions| {
-        options.append(true).custom_flags(libc::O_NOFOLLOW | libc::O_CLOEXEC).open(file)
-    };
-    if let Ok(mut file) = options(&mut File::options()) {
-        let _ = file.write_all(&text);
+    let opened = open(File::options().append(true));
+    if let Err(error) = opened.and_then(|mut file| without_signal(|| file.write_all(&text))) {
+        mark(error.raw_os_error().unwrap_or(libc::EIO));
+    }
+}
+
+/// Marks that records are missing, and why.
+fn mark(error: i32) {
+    let mark = MAPPED.load(Ordering::Relaxed);
+    let value = error as u32;
+    let part = |at: *const u32| libc::iovec { iov_base: at.cast_mut().cast(), iov_len: MARK };
+    let (from, to) = (part(&raw const value), part(mark));
+    // A plain store would end the program (SIGBUS) where the file system copies what it writes and has no room left.
+    // SAFETY: memory of this process: a number, and the mapping.
+    let copied =
+        unsafe { libc::process_vm_writev(libc::getpid(), &raw const from, 1, &raw const to, 1, 0) };
+    if copied != MARK as isize {
+        say::error(&format!(
+            "not all that this process loads can be told to doctor: {}",
+            io::Error::from_raw_os_error(error)
+        ));
     }
 }

@@ -3,10 +3,15 @@
 //! Owns: CUSHIM_BACKEND, CUSHIM_SYMBOLS and CUSHIM_LOG as far as they concern this library. Must not know:
 //! objects.
 
+use std::ffi::OsStr;
 use std::fmt::Display;
 use std::fs::File;
 use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+
+use cushim_process::limit::without_signal;
 
 /// Whether anything is to be redirected in this process.
 pub fn wanted() -> bool {
@@ -31,24 +36,30 @@ pub fn symbols() -> Vec<PathBuf> {
 
 /// CUSHIM_LOG is LEVEL[,FILE]; where it is not set, errors go to stderr.
 fn line(level: &str, text: &str) {
-    let setting = std::env::var("CUSHIM_LOG").unwrap_or_default();
-    let (asked, file) = setting.split_once(',').unwrap_or((&setting, ""));
-    let rank = |level: &str| match level {
-        "off" => 0,
-        "warn" => 2,
-        "info" => 3,
+    let setting = std::env::var_os("CUSHIM_LOG").unwrap_or_default();
+    let mut parts = setting.as_bytes().splitn(2, |byte| *byte == b',');
+    let asked = parts.next().unwrap_or_default();
+    let file = parts.next().filter(|file| !file.is_empty()).map(OsStr::from_bytes);
+    let rank = |level: &[u8]| match level {
+        b"off" => 0,
+        b"warn" => 2,
+        b"info" => 3,
         _ => 1,
     };
-    if rank(level) > rank(asked) {
+    if rank(level.as_bytes()) > rank(asked) {
         return;
     }
     // One write, so that lines of several processes stay whole.
     let text = format!("cushim: {text}\n");
-    let opened = (!file.is_empty()).then(|| File::options().append(true).create(true).open(file));
-    let _ = match opened {
-        Some(Ok(mut file)) => file.write_all(text.as_bytes()),
-        _ => std::io::stderr().write_all(text.as_bytes()),
+    let open = |file| {
+        let mut options = File::options();
+        options.append(true).create(true).mode(0o600).custom_flags(libc::O_NOFOLLOW);
+        options.open(file).ok()
     };
+    let _ = without_signal(|| match file.and_then(open) {
+        Some(mut file) => file.write_all(text.as_bytes()),
+        None => std::io::stderr().write_all(text.as_bytes()),
+    });
 }
 
 /// Says that something that the user asked for does not happen.

@@ -14,6 +14,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use cushim_accel::locks::lock;
+use cushim_process::limit::without_signal;
 
 /// The bit of the file's permissions that says that lines are missing; it allows nobody anything.
 pub const MISSING: u32 = libc::S_ISVTX;
@@ -90,31 +91,6 @@ impl Lines {
             // A sandbox may refuse to say which file it is.
             Err(error) => error.raw_os_error() != Some(libc::EBADF),
         }
-    }
-}
-
-/// Writes without the signal that a write beyond the process's limit for files (`RLIMIT_FSIZE`) sends to this thread: it
-/// would end the program.
-fn without_signal<T>(write: impl FnOnce() -> T) -> T {
-    // SAFETY: sets that are filled before they are used; the mask of this thread is put back. A signal that waited before
-    // is the program's, and is left.
-    unsafe {
-        let (mut ours, mut old, mut waiting) =
-            (std::mem::zeroed(), std::mem::zeroed(), std::mem::zeroed());
-        libc::sigemptyset(&raw mut ours);
-        libc::sigaddset(&raw mut ours, libc::SIGXFSZ);
-        libc::sigpending(&raw mut waiting);
-        let waited = libc::sigismember(&raw const waiting, libc::SIGXFSZ) == 1;
-        if libc::pthread_sigmask(libc::SIG_BLOCK, &raw const ours, &raw mut old) != 0 {
-            return write();
-        }
-        let done = write();
-        if !waited {
-            let now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-            libc::sigtimedwait(&raw const ours, std::ptr::null_mut(), &raw const now);
-        }
-        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const old, std::ptr::null_mut());
-        done
     }
 }
 

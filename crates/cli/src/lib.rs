@@ -142,6 +142,7 @@ fn work() -> ExitCode {
     if doctor::is_probe(std::env::args_os()) {
         return ExitCode::SUCCESS;
     }
+    launch::outlive_limits();
     environ::forget_switched_off(&command());
     let matches = match command().try_get_matches() {
         Ok(matches) => matches,

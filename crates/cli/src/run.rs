@@ -2,9 +2,7 @@
 //!
 //! Owns: becoming the program. Must not know: what is preloaded, or recording.
 
-use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::Command;
 
 use clap::Args;
 
@@ -110,24 +108,17 @@ pub fn run(args: RunArgs) -> Outcome {
     if !args.backend.emulate.is_empty() && args.backend.backend.is_none() {
         args.refuse_cuda()?;
         let variables = launch::emulation(args.lib.as_deref(), &args.backend.emulate)?;
-        let mut command = Command::new(&args.program.command[0]);
-        let source = command.args(&args.program.command[1..]).envs(variables).exec();
-        return Err(Error::start(&args.program.command[0], source));
+        return Err(launch::become_program(&args.program.command, &variables));
     }
     let cuda = args.backend.resolve(args.lib.as_deref(), Backend::Auto)?;
     let mut redirect = Environment::new();
     args.redirect.put(&cuda, &mut redirect)?;
-    let mut command = Command::new(&args.program.command[0]);
-    command
-        .args(&args.program.command[1..])
-        .envs(cuda.environment(Some(&args.program.command[0])))
-        .envs(redirect);
+    let mut environment = cuda.environment(Some(&args.program.command[0]));
+    environment.extend(redirect);
     // The hooks stay in front and record nothing.
-    command.env("CUSHIM_EVENTS", "none").env(environ::LAUNCHER, launch::run_id());
-    if let Some(log) = &args.log {
-        command.env("CUSHIM_LOG", log);
-    }
+    environment.push(("CUSHIM_EVENTS", "none".into()));
+    environment.push((environ::LAUNCHER, launch::run_id().into()));
+    environment.extend(args.log.as_ref().map(|log| ("CUSHIM_LOG", log.into())));
     cuda.announce(Some(&args.program.command[0]));
-    let source = command.exec();
-    Err(Error::start(&args.program.command[0], source))
+    Err(launch::become_program(&args.program.command, &environment))
 }

@@ -110,7 +110,7 @@ impl Config {
     /// From the environment.
     pub fn from_environment() -> Self {
         if let Some(log) = variable(c"CUSHIM_LOG") {
-            crate::log::configure(&String::from_utf8_lossy(&log));
+            crate::log::configure(&log);
         }
         let output = variable(c"CUSHIM_OUTPUT").filter(|v| is_on(v));
         let nowhere = output.as_deref() == Some(b"/dev/null");

@@ -5,15 +5,17 @@
 //! not at all; processes may share a folder. Happens where CUDA learns of an image, never on the way of
 //! a launch. Must not know: redirection, events.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::Write;
+use std::os::unix::ffi::OsStringExt;
 use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use cushim_image::Limits;
 use cushim_image::inventory::{self, ImageKind};
+use cushim_process::limit::without_signal;
 use cushim_trace::private::Folder;
 
 use crate::config;
@@ -31,7 +33,7 @@ pub const INDEX: &str = "images.jsonl";
 fn folder() -> Option<&'static PathBuf> {
     let folder = FOLDER.get_or_init(|| {
         let value = config::variable(c"CUSHIM_DUMP_IMAGES").filter(|v| !v.is_empty())?;
-        let folder = PathBuf::from(String::from_utf8_lossy(&value).into_owned());
+        let folder = PathBuf::from(OsString::from_vec(value));
         match Folder::make(&folder) {
             // Not kept open: programs close descriptors that they did not open.
             Ok(_) => Some(folder),
@@ -124,7 +126,8 @@ fn parts(folder: &Folder, bytes: &[u8], owner: &str, api: &str) -> std::io::Resu
         index += &write(folder, bytes, ImageKind::Unknown(0), "-", owner, api, &[])?;
     }
     // One write: lines of several threads and processes do not mix.
-    folder.append(OsStr::new(INDEX))?.write_all(index.as_bytes())?;
+    let mut list = folder.append(OsStr::new(INDEX))?;
+    without_signal(|| list.write_all(index.as_bytes()))?;
     refused.map_or(Ok(()), Err)
 }
 

@@ -142,10 +142,20 @@ fn make() -> Global {
     }
 }
 
-/// Whether the launcher that would read the trace is gone, with its folder: this process has outlived its run.
+/// Whether the launcher that would read the trace is gone, with its folder: this process has outlived its run. Where the
+/// launcher is there, only the folder is hidden from this process, and the user is told.
 fn is_left_behind(config: &Config, error: &cushim_trace::Error) -> bool {
     let cushim_trace::Error::Io { source, .. } = error else { return false };
-    config.backlog.is_some() && source.kind() == std::io::ErrorKind::NotFound
+    config.backlog.is_some()
+        && source.kind() == std::io::ErrorKind::NotFound
+        && !config.run.as_deref().is_some_and(runs)
+}
+
+/// Whether the launcher of this run is a process. The run is named HOST-PID-TIME (`crates/cli/src/launch/id.rs`).
+fn runs(run: &str) -> bool {
+    let process = run.rsplit('-').nth(1).unwrap_or_default();
+    // Opened, as the trace's file is: a sandbox may end a process that makes other calls.
+    !process.is_empty() && std::fs::File::open(format!("/proc/{process}/stat")).is_ok()
 }
 
 /// Creates the trace file. Two processes never share one: a name that is taken gets `.1`, `.2` … before

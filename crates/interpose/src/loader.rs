@@ -187,7 +187,7 @@ fn tell_refused(caller: usize) {
     }
     // The log's settings come with a recorder, where there is one.
     if life::current().is_none()
-        && let Ok(settings) = std::env::var("CUSHIM_LOG")
+        && let Some(settings) = crate::config::variable(c"CUSHIM_LOG")
     {
         crate::log::configure(&settings);
     }

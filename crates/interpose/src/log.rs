@@ -1,10 +1,12 @@
-//! Our own diagnostics, from inside the traced process: a line on stderr or in a file, written with one
-//! system call, from cold paths only. `CUSHIM_LOG=LEVEL[,FILE]`, levels `off`, `error` (default),
+//! Our own diagnostics, from inside the traced process: a line on stderr or in a file, in one write, from cold paths only. `CUSHIM_LOG=LEVEL[,FILE]`, levels `off`, `error` (default),
 //! `warn`, `info`.
 
 use std::ffi::CString;
 use std::fmt;
-use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use cushim_process::limit::without_signal;
 
 /// How much a line matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -19,26 +21,22 @@ pub enum Level {
 }
 
 static LEVEL: AtomicU32 = AtomicU32::new(Level::Error as u32);
-static FD: AtomicI32 = AtomicI32::new(2);
+static FILE: OnceLock<CString> = OnceLock::new();
 
 /// Takes `CUSHIM_LOG`'s value.
-pub fn configure(spec: &str) {
-    let (level, file) = spec.split_once(',').unwrap_or((spec, ""));
-    let level = match level.trim() {
-        "off" | "0" => 0,
-        "warn" => Level::Warn as u32,
-        "info" | "debug" | "trace" | "1" => Level::Info as u32,
+pub fn configure(spec: &[u8]) {
+    let mut parts = spec.splitn(2, |byte| *byte == b',');
+    let level = match parts.next().unwrap_or_default().trim_ascii() {
+        b"off" | b"0" => 0,
+        b"warn" => Level::Warn as u32,
+        b"info" | b"debug" | b"trace" | b"1" => Level::Info as u32,
         _ => Level::Error as u32,
     };
     LEVEL.store(level, Ordering::Relaxed);
-    if let Some(path) = CString::new(file).ok().filter(|p| !p.is_empty()) {
-        let flags =
-            libc::O_WRONLY | libc::O_CREAT | libc::O_APPEND | libc::O_NOFOLLOW | libc::O_CLOEXEC;
-        // SAFETY: `path` is NUL-terminated.
-        let fd = unsafe { libc::open(path.as_ptr(), flags, 0o600 as libc::c_uint) };
-        if fd >= 0 {
-            FD.store(fd, Ordering::Relaxed);
-        }
+    if let Some(path) = parts.next().filter(|path| !path.is_empty())
+        && let Ok(path) = CString::new(path)
+    {
+        let _ = FILE.set(path);
     }
 }
 
@@ -54,7 +52,23 @@ pub fn line(level: Level, text: fmt::Arguments<'_>) {
     unsafe {
         let errno = libc::__errno_location();
         let saved = *errno;
-        libc::write(FD.load(Ordering::Relaxed), line.as_ptr().cast(), line.len());
+        let file = file();
+        let to = file.unwrap_or(libc::STDERR_FILENO);
+        without_signal(|| libc::write(to, line.as_ptr().cast(), line.len()));
+        if let Some(file) = file {
+            libc::close(file);
+        }
         *errno = saved;
     }
+}
+
+/// The file, opened for a line: the program would have other numbers for its own files if it stayed open, and could
+/// close it and give its number to another. `None`: there is none, or it cannot be opened.
+fn file() -> Option<i32> {
+    let path = FILE.get()?;
+    let flags =
+        libc::O_WRONLY | libc::O_CREAT | libc::O_APPEND | libc::O_NOFOLLOW | libc::O_CLOEXEC;
+    // SAFETY: `path` is NUL-terminated.
+    let file = unsafe { libc::open(path.as_ptr(), flags, 0o600 as libc::c_uint) };
+    (file >= 0).then_some(file)
 }

@@ -13,6 +13,8 @@ use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, OpenOptionsExt}
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use cushim_process::limit::without_signal;
+
 /// The most links that are followed, as in the kernel.
 const LINKS_MAX: u32 = 40;
 
@@ -113,7 +115,8 @@ impl Folder {
         part.push(OsStr::from_bytes(name.as_bytes().get(..180).unwrap_or(name.as_bytes())));
         part.push(".part");
         let (from, to) = (c_name(&part)?, c_name(name)?);
-        let written = self.create(&part).and_then(|mut file| file.write_all(bytes));
+        let written =
+            self.create(&part).and_then(|mut file| without_signal(|| file.write_all(bytes)));
         let folder = self.folder.as_raw_fd();
         let renamed = written.and_then(|()| {
             // SAFETY: an open folder and NUL-terminated names.

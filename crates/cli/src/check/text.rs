@@ -32,7 +32,9 @@ fn plural(n: usize, word: &str) -> String {
 fn summary(report: &Report) -> String {
     let processes = plural(report.processes.len(), "process");
     let mut text = match report.found.len() {
-        0 if report.processes.is_empty() => "no process of the program used CUDA".to_owned(),
+        0 if report.processes.is_empty() => {
+            "no process of the program said that it used CUDA".to_owned()
+        }
         0 => format!("nothing found in {processes}"),
         n => {
             let mut tools: BTreeMap<&str, usize> = BTreeMap::new();
@@ -132,6 +134,9 @@ cushim check: 2 findings in 1 process (leak 1, memory 1); 1 process ended before
         let nothing = gather(b"{\"begin\":1}\n{\"end\":1}\n");
         assert_eq!(super::report(&nothing, 9), "cushim check: nothing found in 1 process\n");
         let none = gather(b"");
-        assert_eq!(super::report(&none, 9), "cushim check: no process of the program used CUDA\n");
+        assert_eq!(
+            super::report(&none, 9),
+            "cushim check: no process of the program said that it used CUDA\n"
+        );
     }
 }

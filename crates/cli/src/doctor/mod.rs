@@ -104,7 +104,7 @@ Examples:
 Exit status:
   0    nothing blocks tracing; with --backend cpu: it starts there, and every kernel runs; with hsa: there is a GPU
   1    something does; the last line says what. With `--`: a library does not work on the backend that the program ran with
-  125  the file cannot be examined";
+  125  the file cannot be examined, or not all that the program loaded could be seen; the report says so";
 
 /// Runs the command.
 pub fn run(args: DoctorArgs) -> Outcome {
@@ -144,6 +144,7 @@ pub fn run(args: DoctorArgs) -> Outcome {
         }
     };
     crate::print(text.as_bytes())?;
+    findings.run.as_ref().map_or(Ok(()), observed::Run::complete)?;
     Ok(u8::from(match (&findings.run, &findings.cpu, &findings.hsa) {
         (Some(run), ..) => !run.all_well(),
         (_, Some(cpu), _) => !cpu.all_well(),

@@ -287,7 +287,11 @@ fn observed(out: &mut String, run: &Run, how: &How) {
     let missing = run.missing.iter().map(|name| (name.clone(), "not found".to_owned()));
     section(out, "Asked for and not found", missing);
     let wrong = run.libraries.iter().filter(|library| run.here(library) != Verdict::Yes).count();
+    if let Some(why) = &run.incomplete {
+        let _ = writeln!(out, "\nThe program loaded more than is seen here: {why}.");
+    }
     let _ = match (run.libraries.len(), wrong) {
+        (_, 0) if run.incomplete.is_some() => Ok(()),
         (0, _) => writeln!(out, "\nThe program loaded nothing of CUDA's."),
         (_, 0) => writeln!(out, "\nAll of them work with --backend {}.", run.backend),
         (all, wrong) => writeln!(

@@ -4,11 +4,11 @@
 //! output and a wrong name costs no run), waiting for it, and ending as it ended.
 //! Must not know: traces.
 
-use std::ffi::{CString, OsStr, OsString};
+use std::ffi::{CStr, CString, OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{FromRawFd, OwnedFd};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStrExt;
 use std::time::Duration;
 
 use super::signals::{self, Signals};
@@ -65,7 +65,7 @@ impl Held {
         }
         if pid == 0 {
             drop((go, failure));
-            become_program(&argv, &envp, go_read, failure_write, signals);
+            start_program(&argv, &envp, go_read, failure_write, signals);
         }
         Ok(Held { pid, program, go: Some(go), failure })
     }
@@ -106,7 +106,7 @@ impl Drop for Held {
 }
 
 /// The child's part: between fork and exec, so nothing but system calls.
-fn become_program(
+fn start_program(
     argv: &[*const libc::c_char],
     envp: &[*const libc::c_char],
     mut go: File,
@@ -151,17 +151,73 @@ fn pipe() -> io::Result<(File, File)> {
     Ok(unsafe { (OwnedFd::from_raw_fd(ends[0]).into(), OwnedFd::from_raw_fd(ends[1]).into()) })
 }
 
-/// This environment with `set` in it, as `name=value`.
+unsafe extern "C" {
+    static mut environ: *const *const libc::c_char;
+}
+
+/// Our environment with these variables, each where it was, new ones at the end. All else stays as it is, also what is no
+/// variable and what is there twice.
 fn environment(set: &[(&str, OsString)]) -> io::Result<Vec<CString>> {
-    let kept = std::env::vars_os().filter(|(name, _)| set.iter().all(|(n, _)| name != n));
-    let added = set.iter().map(|(name, value)| (OsString::from(name), value.clone()));
-    kept.chain(added)
-        .map(|(mut entry, value)| {
-            entry.push("=");
-            entry.push(value);
-            CString::new(entry.into_vec()).map_err(io::Error::from)
-        })
-        .collect()
+    let entry = |name: &str, value: &OsString| {
+        let parts = [name.as_bytes(), b"=", value.as_bytes()];
+        CString::new(parts.concat()).map_err(io::Error::from)
+    };
+    // SAFETY: an array of strings that ends with null, or null. This program has one thread.
+    let mut at = unsafe { environ };
+    let next = move || {
+        // SAFETY: null, or a place of the array.
+        let one = unsafe { at.as_ref() }.copied().filter(|one| !one.is_null())?;
+        // SAFETY: this entry is not the last, and is a string.
+        unsafe {
+            at = at.add(1);
+            Some(CStr::from_ptr(one))
+        }
+    };
+    let mut done = vec![false; set.len()];
+    let mut all = Vec::new();
+    for old in std::iter::from_fn(next) {
+        let is_it = |(name, _): &(&str, OsString)| {
+            old.to_bytes().strip_prefix(name.as_bytes()).is_some_and(|rest| rest.starts_with(b"="))
+        };
+        match set.iter().rposition(is_it) {
+            None => all.push(old.to_owned()),
+            Some(n) if !done[n] => {
+                done[n] = true;
+                all.push(entry(set[n].0, &set[n].1)?);
+            }
+            Some(_) => {}
+        }
+    }
+    for (n, (name, value)) in set.iter().enumerate() {
+        // The last of a name counts.
+        if !done[n] && set[n + 1..].iter().all(|(other, _)| other != name) {
+            all.push(entry(name, value)?);
+        }
+    }
+    Ok(all)
+}
+
+/// Becomes the program, with these variables, and signals as the launcher found them. Returns only if that fails.
+pub fn become_program(command: &[OsString], set: &[(&str, OsString)]) -> Error {
+    let words = command.iter().map(|word| CString::new(word.as_bytes()));
+    let arguments = words.collect::<Result<Vec<_>, _>>().map_err(io::Error::from);
+    let (arguments, environment) = match (arguments, environment(set)) {
+        (Ok(arguments), Ok(environment)) => (arguments, environment),
+        (Err(error), _) | (_, Err(error)) => return Error::start(&command[0], error),
+    };
+    let (argv, envp) = (pointers(&arguments), pointers(&environment));
+    signals::restore_all();
+    // SAFETY: arrays of strings that end with null, alive for the call; this program has one thread. The program is searched
+    // in its own PATH.
+    let error = unsafe {
+        let before = environ;
+        environ = envp.as_ptr();
+        libc::execvp(argv[0], argv.as_ptr());
+        let error = io::Error::last_os_error();
+        environ = before;
+        error
+    };
+    Error::start(&command[0], error)
 }
 
 fn pointers(strings: &[CString]) -> Vec<*const libc::c_char> {

@@ -3,12 +3,11 @@
 //! Must not know: what a command does with the program.
 
 use std::ffi::{OsStr, OsString};
-use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::Command;
 
 use clap::Args;
 
+use super::child::become_program;
 use crate::doctor::{elf, program};
 use crate::{Error, environ};
 
@@ -31,8 +30,7 @@ pub fn untouched(command: &[OsString]) -> Result<(), Error> {
     if !environ::disabled() {
         return Ok(());
     }
-    let source = Command::new(&command[0]).args(&command[1..]).exec();
-    Err(Error::start(&command[0], source))
+    Err(become_program(command, &[]))
 }
 
 /// Refuses a program for another processor before it is started: execvp would pass it to the shell

@@ -31,7 +31,7 @@ use crate::{Error, complain, zst};
 use cushim_names::Foreign as _;
 
 pub use backend::{Backend, BackendArgs, Cuda, Fmad, automatic, missing, symbols};
-pub use child::{Child, Ending, Held};
+pub use child::{Child, Ending, Held, become_program};
 pub use command::{ProgramArgs, refuse_foreign, untouched};
 pub use emulate::{Emulated, emulate_here, environment as emulation};
 pub use id::run_id;
@@ -39,7 +39,7 @@ pub use names::{Environment, insert};
 pub use pattern::{Names, Pattern, escape, host};
 pub use ranks::Rank;
 pub use redirect::RedirectArgs;
-pub use signals::{Signals, pass_on};
+pub use signals::{Signals, outlive_limits, pass_on};
 pub use size::parse as size;
 pub use told::Told;
 pub use watched::{Watched, WatchedArgs, output};

@@ -76,7 +76,11 @@ impl Pattern {
 
     /// The pattern that the library expands in each process: in `folder` if it names none, with
     /// this rank.
-    pub fn for_library(&self, folder: &Path, rank: &Rank) -> OsString {
+    pub fn for_library(
+        &self,
+        folder: impl FnOnce() -> std::io::Result<PathBuf>,
+        rank: &Rank,
+    ) -> Result<OsString, Error> {
         let mut pattern = Vec::new();
         for part in &self.parts {
             match part {
@@ -93,12 +97,13 @@ impl Pattern {
             }
         }
         if pattern.starts_with(b"/") {
-            return OsString::from_vec(pattern);
+            return Ok(OsString::from_vec(pattern));
         }
+        let folder = folder().map_err(|e| Error::io("find", Path::new("the current folder"), e))?;
         let mut whole = escape(folder.as_os_str().as_bytes());
         whole.push(b'/');
         whole.extend(pattern);
-        OsString::from_vec(whole)
+        Ok(OsString::from_vec(whole))
     }
 
     /// The path. A slash in a value becomes an underscore: values name files, not folders.
@@ -214,7 +219,7 @@ mod tests {
         let second = Rank { number: Some(2), size: Some(4) };
         let library = |pattern: &str| {
             let pattern = Pattern::new(OsStr::new(pattern), &second).unwrap();
-            pattern.for_library(Path::new("/100%"), &second).into_string().unwrap()
+            pattern.for_library(|| Ok("/100%".into()), &second).unwrap().into_string().unwrap()
         };
         assert_eq!(library("a%%%e.%p.cushim"), "/100%%/a%%%e.%p.cushim");
         assert_eq!(library("/x/%r%q{V}.cushim"), "/x/2%q{V}.cushim");

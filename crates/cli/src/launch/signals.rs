@@ -4,6 +4,7 @@
 //! Owns: which signals are passed on and when, and what the program inherits. Must not know: traces.
 
 use std::mem::MaybeUninit;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -51,9 +52,12 @@ pub fn runs(program: u32) {
     PROGRAM.store(program, Ordering::Relaxed);
 }
 
-/// Rust ignores SIGPIPE before `main`; the program must inherit the launcher's original
-/// disposition.
+/// Rust ignores SIGPIPE before `main`, and we ignore SIGXFSZ: a write beyond the limit for files (`ulimit -f`) is an error
+/// that we tell. The program must inherit the launcher's original dispositions.
 static PIPE_WAS_IGNORED: AtomicBool = AtomicBool::new(false);
+static SIZE_WAS_IGNORED: AtomicBool = AtomicBool::new(false);
+/// The signals that were blocked.
+static BLOCKED: OnceLock<libc::sigset_t> = OnceLock::new();
 
 #[used]
 #[unsafe(link_section = ".init_array")]
@@ -61,6 +65,36 @@ static REMEMBER: extern "C" fn() = remember;
 
 extern "C" fn remember() {
     PIPE_WAS_IGNORED.store(is_ignored(libc::SIGPIPE), Ordering::Relaxed);
+    SIZE_WAS_IGNORED.store(is_ignored(libc::SIGXFSZ), Ordering::Relaxed);
+    let mut blocked = empty();
+    // SAFETY: a valid set; nothing changes.
+    unsafe { libc::sigprocmask(libc::SIG_BLOCK, std::ptr::null(), &mut blocked) };
+    let _ = BLOCKED.set(blocked);
+}
+
+/// From here on a write beyond the limit for files fails and does not end us.
+pub fn outlive_limits() {
+    // SAFETY: a disposition without a handler.
+    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+}
+
+/// Before this process becomes the program: all that the launcher found.
+pub fn restore_all() {
+    restore_dispositions();
+    if let Some(blocked) = BLOCKED.get() {
+        // SAFETY: a valid set.
+        unsafe { libc::sigprocmask(libc::SIG_SETMASK, blocked, std::ptr::null_mut()) };
+    }
+}
+
+/// What the launcher found. Async-signal-safe.
+fn restore_dispositions() {
+    let found = [(libc::SIGPIPE, &PIPE_WAS_IGNORED), (libc::SIGXFSZ, &SIZE_WAS_IGNORED)];
+    for (signal, was_ignored) in found {
+        let ignored = was_ignored.load(Ordering::Relaxed);
+        // SAFETY: a disposition without a handler.
+        unsafe { libc::signal(signal, if ignored { libc::SIG_IGN } else { libc::SIG_DFL }) };
+    }
 }
 
 fn is_ignored(signal: i32) -> bool {
@@ -108,9 +142,9 @@ impl Signals {
     /// In the child, before the program: restores what the launcher found. Async-signal-safe.
     pub fn restore(&self) {
         let disposition = |ignored| if ignored { libc::SIG_IGN } else { libc::SIG_DFL };
-        // SAFETY: dispositions without handlers, and a mask that was in force before.
+        restore_dispositions();
+        // SAFETY: a disposition without a handler, and a mask that was in force before.
         unsafe {
-            libc::signal(libc::SIGPIPE, disposition(PIPE_WAS_IGNORED.load(Ordering::Relaxed)));
             libc::signal(libc::SIGCHLD, disposition(self.children_were_ignored));
             libc::sigprocmask(libc::SIG_SETMASK, &self.before, std::ptr::null_mut());
         }

@@ -31,6 +31,11 @@ impl Told {
         Ok(told)
     }
 
+    /// Puts something into it before the program begins.
+    pub fn write(&self, bytes: &[u8]) -> Result<(), Error> {
+        fs::write(&self.file, bytes).map_err(|e| Error::io("write", &self.file, e))
+    }
+
     /// Whether a process could not write all of it.
     pub fn is_incomplete(&self) -> bool {
         let mode = fs::metadata(&self.file).map(|file| file.permissions().mode());

@@ -134,10 +134,8 @@ fn trace(given: &OsStr) -> Result<Environment, Error> {
     let rank = Rank::here();
     let pattern = Pattern::new(given, &rank)?;
     launch::refuse_text(pattern.name())?;
-    let folder = std::env::current_dir()
-        .map_err(|e| Error::io("find", Path::new("the current folder"), e))?;
     Ok(vec![
-        ("CUSHIM_OUTPUT", pattern.for_library(&folder, &rank)),
+        ("CUSHIM_OUTPUT", pattern.for_library(std::env::current_dir, &rank)?),
         (environ::EVENTS, Classes::default().words().into()),
         ("CUSHIM_GPU_TIME", "counted".into()),
     ])

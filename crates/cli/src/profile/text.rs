@@ -19,7 +19,7 @@ pub fn report(profile: &Profile, gpu: &Gpu, lines: usize) -> String {
     let s = |n: usize, more: &'static str| if n == 1 { "" } else { more };
     let (kernels, processes) = (profile.kernels.len(), profile.processes.len());
     let _ = match processes {
-        0 => writeln!(out, "cushim profile: no process of the program used CUDA"),
+        0 => writeln!(out, "cushim profile: no process of the program said that it used CUDA"),
         _ => writeln!(
             out,
             "cushim profile: {kernels} kernel{}, {launches} launch{}, {processes} process{}; for {} ({})",
@@ -84,6 +84,6 @@ mod tests {
             assert!(text.contains(expected), "{expected}\n{text}");
         }
         let none = super::report(&gather(b""), &gpu, 5);
-        assert_eq!(none, "cushim profile: no process of the program used CUDA\n");
+        assert_eq!(none, "cushim profile: no process of the program said that it used CUDA\n");
     }
 }

@@ -88,14 +88,12 @@ pub fn run(args: RecordCommand) -> Outcome {
     let output = args.output.clone().unwrap_or_else(|| DEFAULT_OUTPUT.into());
     let pattern = Pattern::new(&output, &rank)?;
     launch::refuse_text(pattern.name())?;
-    let folder = std::env::current_dir()
-        .map_err(|e| Error::io("find", Path::new("the current folder"), e))?;
     let classes = match args.events.as_slice() {
         [] => Classes::default(),
         chosen => Classes::of(chosen),
     };
     let run = launch::run_id();
-    let into = pattern.for_library(&folder, &rank);
+    let into = pattern.for_library(std::env::current_dir, &rank)?;
     let program = args.program.command.first().map(OsString::as_os_str);
     let mut environment = args.record.environment(&cuda, into, &classes, args.nested, program)?;
     args.last.put(&mut environment);

@@ -63,3 +63,42 @@ fn an_older_entry_of_ours_is_not_doubled() {
     let done = bench.start(command.env("LD_PRELOAD", &bench.library)).done();
     assert_eq!(done.stdout.matches("libcushim.so").count(), 1, "{done:?}");
 }
+
+/// The program's environment keeps its order, names that are there twice, and what is no variable; ours come at the end.
+#[test]
+fn what_the_program_finds() {
+    let bench = Bench::new();
+    let list = r#"
+        #include <stdio.h>
+        #include <string.h>
+        extern char **environ;
+        int main(void) {
+            for (char **at = environ; *at; at++)
+                if (strncmp(*at, "CUSHIM_", 7) && strncmp(*at, "LD_", 3) && strncmp(*at, "ASAN_", 5)) puts(*at);
+            return 0;
+        }"#;
+    let start = r#"
+        #include <unistd.h>
+        int main(int argc, char **argv) {
+            (void)argc;
+            char *odd[] = {"Z=1", "A=2", "no variable", "Z=3", "=x", "PATH=/usr/bin:/bin", "\xff=\xfe", "A", argv[1], 0};
+            execve(argv[2], argv + 2, odd);
+            return 9;
+        }"#;
+    let (list, start) = (bench.compile("list", list, &[]), bench.compile("start", start, &[]));
+    let library = format!("CUSHIM_LIB={}", bench.library.display());
+    let ran = |words: &[&str]| {
+        let mut command = std::process::Command::new(&start);
+        command.arg(&library).args(words).arg(&list).current_dir(bench.dir.path());
+        let done = command.output().unwrap();
+        assert_eq!(done.status.code(), Some(0), "{words:?}: {done:?}");
+        done.stdout
+    };
+    let alone = ran(&[]);
+    assert!(alone.starts_with(b"Z=1\nA=2\nno variable\nZ=3\n"), "{alone:?}");
+    let cushim = env!("CARGO_BIN_EXE_cushim");
+    for way in [&["run", "--backend", "native"][..], &["trace"], &["record", "-o", "/dev/null"]] {
+        let found = ran(&[&[cushim], way].concat());
+        assert_eq!(String::from_utf8_lossy(&found), String::from_utf8_lossy(&alone), "{way:?}");
+    }
+}

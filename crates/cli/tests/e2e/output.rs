@@ -205,3 +205,38 @@ fn limits_of_the_launcher() {
         assert_eq!((done.code(), done.stdout.as_str()), (5, "ran\n"), "{limit}: {done:?}");
     }
 }
+
+/// What is too large for the limit of files is an error that names the file, not the launcher's end by a signal.
+#[test]
+fn beyond_the_limit_for_files() {
+    let bench = Bench::new();
+    let ran = |words: &str| {
+        let line = format!("ulimit -f 1; exec \"$0\" {words}");
+        let mut command = std::process::Command::new("sh");
+        command.args(["-c", &line, env!("CARGO_BIN_EXE_cushim")]).current_dir(bench.dir.path());
+        let done = bench.start(command.env("CUSHIM_LIB", &bench.library)).done();
+        assert_eq!(done.code(), 125, "{words}: {done:?}");
+        assert!(done.stderr.contains("File too large"), "{words}: {done:?}");
+    };
+    // Standard output is a file here.
+    ran("completions bash");
+    ran("man --dir .");
+}
+
+/// A folder that is gone is needed for relative names only.
+#[test]
+fn in_a_folder_that_is_gone() {
+    let bench = Bench::new();
+    let ran = |output: &str| {
+        let line = format!(
+            "mkdir gone && cd gone && rmdir ../gone && exec \"$0\" record -o {output} true"
+        );
+        let mut command = std::process::Command::new("sh");
+        command.args(["-c", &line, env!("CARGO_BIN_EXE_cushim")]).current_dir(bench.dir.path());
+        bench.start(command.env("CUSHIM_LIB", &bench.library)).done()
+    };
+    let whole = bench.path("whole.cushim");
+    assert_eq!(ran(whole.to_str().unwrap()).code(), 0);
+    let relative = ran("%p.cushim");
+    assert!(relative.code() == 125 && relative.stderr.contains("current folder"), "{relative:?}");
+}

@@ -49,6 +49,47 @@ fn signals_to_the_launcher_reach_the_program_once() {
     }
 }
 
+/// Signals that are ignored or blocked stay so, and no others become so.
+#[test]
+fn what_is_ignored_and_blocked() {
+    let bench = Bench::new();
+    let ran = |words: &[&str], ignored: &'static [i32]| {
+        let mut command = match words {
+            [] => Command::new("grep"),
+            words => {
+                let mut command = bench.cushim(words);
+                command.arg("grep");
+                command
+            }
+        };
+        command.args(["-E", "Sig(Blk|Ign)", "/proc/self/status"]);
+        // SAFETY: system calls only, after those of the standard library.
+        unsafe {
+            command.pre_exec(move || {
+                let mut set = std::mem::zeroed();
+                libc::sigemptyset(&raw mut set);
+                for signal in ignored {
+                    libc::signal(*signal, libc::SIG_IGN);
+                    // The next one is blocked.
+                    libc::sigaddset(&raw mut set, signal + 1);
+                }
+                libc::sigprocmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut());
+                Ok(())
+            });
+        }
+        bench.start(&mut command).done().stdout
+    };
+    for ignored in [&[][..], &[libc::SIGPIPE, libc::SIGXFSZ, libc::SIGHUP, libc::SIGUSR1]] {
+        let alone = ran(&[], ignored);
+        assert!(alone.starts_with("SigBlk:\t"), "{alone}");
+        let ways =
+            [&["run", "--backend", "native"][..], &["trace"], &["record", "-o", "/dev/null"]];
+        for way in ways {
+            assert_eq!(ran(way, ignored), alone, "{way:?}");
+        }
+    }
+}
+
 #[test]
 fn a_program_that_dies_of_it_is_shown_as_such() {
     let bench = Bench::new();

@@ -82,10 +82,16 @@ fn without_standard_files() {
         (said, ran.traces)
     };
     let (bare, _) = ran(how());
-    let (said, traces) = ran(How { shim: true, ..how() });
-    assert_eq!(said, bare);
-    assert!(said.ends_with(" 20\n2: Bad file descriptor\n"), "{said}");
-    assert!(traces.iter().all(|trace| trace.damaged == 0));
+    let shim = How { shim: true, ..how() };
+    let log = lab.path("log");
+    let logged = shim.clone().with("CUSHIM_LOG", format!("info,{}", log.to_str().unwrap()));
+    for how in [shim, logged] {
+        let (said, traces) = ran(how);
+        assert_eq!(said, bare);
+        assert!(said.ends_with(" 20\n2: Bad file descriptor\n"), "{said}");
+        assert!(traces.iter().all(|trace| trace.damaged == 0));
+    }
+    assert!(std::fs::read_to_string(log).unwrap().starts_with("cushim: "));
 }
 
 /// The same on the CPU, where nothing can be compared but what such programs must say.

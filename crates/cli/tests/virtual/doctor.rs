@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
+use cushim_testkit::needs::left_out;
 use serde_json::Value;
 
 fn doctor(folder: &Path, words: &[&str]) -> Output {
@@ -105,6 +106,92 @@ fn the_text_of_a_run() {
     // With -v the report has whole paths.
     let done = doctor(folder, &["-v", "--backend", "cpu", "--", "./app"]);
     assert!(String::from_utf8_lossy(&done.stdout).contains("/libinside.so  yes"), "{done:?}");
+}
+
+/// The exit status, the findings as JSON, and the text of both.
+fn both(folder: &Path, command: &[&str]) -> (Value, String) {
+    let words = |more: &[&'static str]| {
+        let all = [more, &["--backend", "native", "--"]].concat();
+        doctor(folder, &[&all, command].concat())
+    };
+    let done = words(&["--json"]);
+    let (said, text) = (String::from_utf8_lossy(&done.stderr), words(&[]));
+    assert_eq!((done.status.code(), text.status.code()), (Some(125), Some(125)), "{said}");
+    assert!(said.contains("cushim: the report is incomplete: cannot write all into"), "{said}");
+    let findings: Value = serde_json::from_slice(&done.stdout).unwrap();
+    (findings["run"].clone(), String::from_utf8_lossy(&text.stdout).into_owned())
+}
+
+fn is_no_summary(text: &str, why: &str) {
+    let wrong = ["All of them work", "loaded nothing of CUDA's", "Asked for and not found"];
+    assert!(wrong.iter().all(|part| !text.contains(part)), "{text}");
+    let more = text.lines().find(|line| line.starts_with("The program loaded more than is seen"));
+    assert!(more.is_some_and(|line| line.contains(why)), "{text}");
+}
+
+/// The program goes on where a process cannot tell what it loads, and the report says that it does not know all.
+#[test]
+fn what_cannot_be_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    compile(folder, "libinside.so", INSIDE, &["-shared", "-fPIC", "-s", "-O1"]);
+    compile(folder, "libnvrtc.so.99", "int nothing;", &["-shared", "-fPIC"]);
+    compile(folder, "app", PROGRAM, &["-ldl"]);
+    compile(folder, "child", CHILD, &["-ldl"]);
+    // Its output goes to a pipe, which the limit does not concern.
+    let (run, text) = both(folder, &["sh", "-c", "ulimit -f 0; exec ./app"]);
+    assert_eq!((&run["status"], &run["missing"]), (&3.into(), &serde_json::json!([])), "{run}");
+    assert!(run["incomplete"].as_str().unwrap().contains("File too large"), "{run}");
+    assert!(text.contains("ended with status 3: "), "{text}");
+    is_no_summary(&text, "File too large");
+}
+
+/// The same with a disk that gets full while the program runs.
+#[test]
+fn a_full_disk() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    compile(folder, "libinside.so", INSIDE, &["-shared", "-fPIC", "-s", "-O1"]);
+    compile(folder, "libnvrtc.so.99", "int nothing;", &["-shared", "-fPIC"]);
+    compile(folder, "app", PROGRAM, &["-ldl"]);
+    compile(folder, "child", CHILD, &["-ldl"]);
+    let small = folder.join("small");
+    std::fs::create_dir(&small).unwrap();
+    let cushim = env!("CARGO_BIN_EXE_cushim");
+    let line = "mount -t tmpfs -o size=64k none \"$1\" || exit 77; export TMPDIR=\"$1\"; shift; exec \"$@\"";
+    // The rest of the file's last page is there already.
+    let fill = "cat /dev/zero > \"$TMPDIR/fill\"; for n in 1 2 3 4 5 6 7 8; do ./app; ./app; done; exec ./app";
+    let mut command = Command::new("timeout");
+    command.args(["-s", "KILL", "100", "unshare", "-m", "sh", "-c", line, "sh"]).arg(small);
+    command.args([cushim, "doctor", "--backend", "native", "--", "sh", "-c", fill]);
+    let done = command.current_dir(folder).env_remove("CUSHIM_LIB").output().unwrap();
+    let (text, said) =
+        (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
+    if done.status.code() == Some(77) || said.contains("unshare failed") {
+        return left_out("doctor on a full disk: this system lets nobody mount one");
+    }
+    assert_eq!(done.status.code(), Some(125), "{said}");
+    assert!(text.contains("ended with status 3: "), "{text}");
+    is_no_summary(&text, "No space left on device");
+}
+
+/// A program that gives up its rights can no longer write the file, and still marks that.
+#[test]
+fn without_rights() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let source = r#"
+        #include <dlfcn.h>
+        #include <unistd.h>
+        int main(void) { return setuid(65534) ? 77 : !dlopen("libm.so.6", RTLD_NOW); }"#;
+    compile(folder, "app", source, &["-ldl"]);
+    // SAFETY: no arguments.
+    if unsafe { libc::geteuid() } != 0 {
+        return left_out("doctor of a program that gives up its rights: this user has none");
+    }
+    let (run, text) = both(folder, &["./app"]);
+    assert_eq!(run["status"], 0, "{run}");
+    is_no_summary(&text, "Permission denied");
 }
 
 #[test]

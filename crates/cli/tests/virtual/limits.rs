@@ -82,6 +82,60 @@ fn no_memory_that_can_be_executed() {
     }
 }
 
+/// What we write beside the program's own files: kept code, the log, images. Beyond a limit that fails, and does not end the
+/// program (SIGXFSZ).
+#[test]
+fn files_of_ours_beyond_the_limit() {
+    let scratch = tempfile::tempdir().unwrap();
+    let program = program(scratch.path());
+    let path = |name: &str| scratch.path().join(name).to_str().unwrap().to_owned();
+    let (cache, log, images) = (path("cache"), path("log"), path("images"));
+    std::fs::write(&log, [b'\n'; 2000]).unwrap();
+    let keep = format!("CUSHIM_CACHE= CUSHIM_CACHE_DIR={cache}");
+    let ways: [(&[&str], &str, &str, &str); 4] = [
+        (&["--log", &format!("info,{log}")], "", "1", ""),
+        (&["--dump-images", &images], "", "0", "File too large"),
+        (&[], &keep, "1", ""),
+        // The message that a library cannot be redirected, and others, into a file that is full.
+        (&[], &format!("exec 2>>{log}; CUSHIM_LOG=info"), "1", ""),
+    ];
+    for (options, variables, limit, why) in ways {
+        let words = [&["run", "--backend", "cpu"], options].concat();
+        let line = format!("ulimit -f {limit}; {variables}");
+        let done = ran(&words, &line, &program, "plain");
+        let said = text(&done.stderr);
+        let printed = (text(&done.stdout), done.status.code());
+        assert_eq!(printed, ("0 3969\n".to_owned(), Some(0)), "{words:?} {line}: {said}");
+        assert!(said.contains(why) && said.is_empty() == why.is_empty(), "{words:?}: {said}");
+    }
+    assert_eq!(std::fs::read(&log).unwrap(), [b'\n'; 2000]);
+    // Nothing is left of files that were begun.
+    for folder in [cache, images] {
+        assert_eq!(std::fs::read_dir(folder).unwrap().count(), 0);
+    }
+}
+
+/// Where another file system hides the launcher's folder from a process, it says that it is not traced.
+#[test]
+fn a_folder_that_is_hidden() {
+    let scratch = tempfile::tempdir().unwrap();
+    let program = program(scratch.path());
+    let hide = "mount -t tmpfs none /dev/shm && exec \"$0\" \"$@\"";
+    let line = format!("exec unshare -m sh -c '{hide} || exit 77' \"$0\" \"$@\";");
+    let done = ran(&["trace", "--backend", "cpu"], &line, &program, "plain");
+    let (printed, said) = (text(&done.stdout), text(&done.stderr));
+    if done.status.code() == Some(77) || said.contains("unshare failed") {
+        return left_out(
+            "a launcher's folder that is hidden: this system lets nobody mount over it",
+        );
+    }
+    assert_eq!((printed.as_str(), done.status.code()), ("0 3969\n", Some(0)), "{said}");
+    if said.contains("squares<<<") {
+        return left_out("a launcher's folder that is hidden: it is not in /dev/shm here");
+    }
+    assert!(said.contains("not tracing this process: cannot create"), "{said}");
+}
+
 /// A process that cannot write what it found lives on, and the report does not say that nothing was found.
 #[test]
 fn reports_that_cannot_be_written() {

@@ -7,11 +7,11 @@
 //! Owns: our handles. Must not know: what is computed with them.
 
 use std::collections::HashMap;
-use std::io::Write as _;
-use std::sync::{Mutex, Once, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use cushim_blas::launch::context;
 use cushim_blas::status;
+use cushim_vbase::code::say_once;
 
 use crate::real::call;
 
@@ -55,14 +55,9 @@ pub unsafe extern "C" fn create<const K: usize>(handle: *mut Handle) -> i32 {
     if place.is_null() {
         return status;
     }
-    static SAID: Once = Once::new();
-    SAID.call_once(|| {
-        // Where nobody reads it, nothing is to be done.
-        let _ = writeln!(
-            std::io::stderr(),
-            "cushim: libcublas finds no driver: products of matrices, triangles and vectors run by kernels of cushim's, and its other functions answer 1"
-        );
-    });
+    say_once(
+        "libcublas finds no driver: products of matrices, triangles and vectors run by kernels of cushim's, and its other functions answer 1",
+    );
     let mut ours = OURS.lock().unwrap_or_else(PoisonError::into_inner);
     ours.get_or_insert_default().insert(place.expose_provenance(), Set::default());
     // SAFETY: the program's variable, which is not null.

@@ -7,14 +7,13 @@
 //! know: how products are computed.
 
 use std::ffi::c_void;
-use std::io::Write as _;
-use std::sync::Once;
 
 use cushim_blas::finish::{Function, Place};
 use cushim_blas::kind::Kind;
 use cushim_blas::launch::context;
 use cushim_blas::matmul::{Arguments, Epilogue, Layout, Matmul};
 use cushim_blas::status;
+use cushim_vbase::code::say_once;
 
 use super::shared::{At, Scalar, say};
 use crate::real::call;
@@ -62,14 +61,9 @@ pub unsafe extern "C" fn create<const K: usize>(handle: *mut Handle) -> i32 {
     if place.is_null() {
         return status;
     }
-    static SAID: Once = Once::new();
-    SAID.call_once(|| {
-        // Where nobody reads it, nothing is to be done.
-        let _ = writeln!(
-            std::io::stderr(),
-            "cushim: libcublasLt finds no driver: products of matrices run by kernels of cushim's, and its other functions answer 1"
-        );
-    });
+    say_once(
+        "libcublasLt finds no driver: products of matrices run by kernels of cushim's, and its other functions answer 1",
+    );
     // SAFETY: memory of ours, aligned for it; and the program's variable, which is not null.
     unsafe {
         place.cast::<u64>().write(OURS);

@@ -2,14 +2,12 @@
 //!
 //! Owns: these. Must not know: the functions.
 
-use std::collections::HashSet;
 use std::ffi::c_void;
-use std::io::Write as _;
-use std::sync::{Mutex, PoisonError};
 
 use cushim_blas::kind::Kind;
 use cushim_blas::product::{Compute, compute};
 use cushim_blas::status;
+use cushim_vbase::code::say_once;
 
 use super::handle::{self, Handle};
 
@@ -69,16 +67,8 @@ pub(super) unsafe fn state<const K: usize>(handle: Handle) -> Result<(usize, boo
 
 /// Says once of each function that a call of it did not run.
 pub(super) fn say(name: &'static str) {
-    static SAID: Mutex<Option<HashSet<&'static str>>> = Mutex::new(None);
     let library = if name.starts_with("cublasLt") { "libcublasLt" } else { "libcublas" };
-    let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
-    if said.get_or_insert_default().insert(name) {
-        // Where nobody reads it, nothing is to be done.
-        let _ = writeln!(
-            std::io::stderr(),
-            "cushim: {name} of {library}: a call with these arguments does not run on the CPU"
-        );
-    }
+    say_once(&format!("{name} of {library}: a call with these arguments does not run on the CPU"));
 }
 
 /// Makes an operand of an address, a leading dimension, and a stride or none.

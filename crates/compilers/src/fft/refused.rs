@@ -3,23 +3,12 @@
 //!
 //! Owns: these functions, and what is said of them. Must not know: plans.
 
-use std::collections::HashSet;
-use std::io::Write as _;
-use std::sync::{Mutex, PoisonError};
-
 use cushim_fft::status;
+use cushim_vbase::code::say_once;
 
 /// Says once of a function why it does not run.
 fn refuse(name: &'static str, why: &'static str) -> i32 {
-    static SAID: Mutex<Option<HashSet<&'static str>>> = Mutex::new(None);
-    let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
-    if said.get_or_insert_default().insert(name) {
-        // Where nobody reads it, nothing is to be done.
-        let _ = writeln!(
-            std::io::stderr(),
-            "cushim: {name} of libcufft does not run on the CPU: {why}"
-        );
-    }
+    say_once(&format!("{name} of libcufft does not run on the CPU: {why}"));
     status::NOT_SUPPORTED
 }
 

@@ -244,3 +244,22 @@ pub fn hidden<R>(work: impl FnOnce() -> R) -> R {
     }
     result
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_are_known_until_their_fat_binary_is_gone() {
+        let (handle, other) = (0x7e51_0001, 0x7e51_0002);
+        let variable = Registered { host: 64, size: 4, managed: false, node: c"libcudart.so.12" };
+        assert!(!is_registered(handle, "total"));
+        register(handle, c"total", variable);
+        register(other, c"total", Registered { host: 128, ..variable });
+        assert!(is_registered(handle, "total") && !is_registered(handle, "totals"));
+        assert_eq!(registered(other, "total").map(|found| found.host), Some(128));
+        unregister(handle);
+        assert!(!is_registered(handle, "total") && is_registered(other, "total"));
+        unregister(other);
+    }
+}

@@ -139,3 +139,23 @@ fn load(image: &'static Replacement, name: &CStr) -> Result<(usize, usize), Stri
         }
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kernels_are_forgotten_with_their_context() {
+        let of = |made: usize, who| ((made, "k".to_owned(), 0, who), (made, None));
+        let runtime = Who::Runtime(c"libcudart.so.12", false);
+        let all = [of(1, Who::Context(64)), of(2, Who::Context(128)), of(3, runtime)];
+        let made = || [1, 2, 3].map(|func| is_made(Func(func)));
+        KNOWN.lock().unwrap().get_or_insert_default().extend(all);
+        assert_eq!(made(), [true; 3]);
+        context_gone(64);
+        assert_eq!(made(), [false, true, true]);
+        context_gone(0);
+        assert_eq!(made(), [false, false, true]);
+    }
+}

@@ -15,6 +15,7 @@ mod tests;
 
 use crate::simt::plan::Layout;
 use crate::source::Source;
+use cushim_process::limit::without_signal;
 pub(crate) use file::Kept;
 pub use folder::Cache;
 use folder::{Folder, is_ours};
@@ -70,7 +71,7 @@ impl Cache {
             .create_new(true)
             .mode(0o600)
             .open(&part)
-            .and_then(|mut file| file.write_all(&bytes))
+            .and_then(|mut file| without_signal(|| file.write_all(&bytes)))
             .and_then(|()| std::fs::rename(&part, folder.path(key.name())));
         if written.is_err() {
             let _ = std::fs::remove_file(&part);

@@ -6,6 +6,7 @@ mod library;
 pub mod told;
 
 use std::ffi::OsString;
+use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::path::PathBuf;
 
@@ -55,6 +56,8 @@ pub struct Run {
     pub libraries: Vec<Library>,
     /// Libraries of CUDA that were asked for and not found.
     pub missing: Vec<String>,
+    /// Why not all that the program loaded is known; null where all is.
+    pub incomplete: Option<String>,
 }
 
 impl Run {
@@ -65,6 +68,14 @@ impl Run {
             "cpu" => library.cpu,
             "hsa" => library.hsa,
             _ => library.native,
+        }
+    }
+
+    /// The error, where not all that the program loaded is known.
+    pub fn complete(&self) -> Result<(), Error> {
+        match &self.incomplete {
+            None => Ok(()),
+            Some(why) => Err(Error::Usage(format!("the report is incomplete: {why}"))),
         }
     }
 
@@ -89,13 +100,19 @@ pub fn run(
     let symbols = backend.symbols.clone();
     let cuda = backend.resolve(library, Backend::Auto)?.observed()?;
     let told = Told::new("doctor")?;
+    told.write(&told::BEGIN)?;
     let ending = started(command, &cuda, &told)?;
     let loaded = told::read(&told.read()?);
     let files: Vec<&PathBuf> =
         loaded.files.iter().filter(|file| !preload::is_any_of_ours(file)).collect();
     progress::note(&format!("looking at {} files", files.len()));
     let looked = files.par_iter().filter_map(|file| library::look(file, &symbols));
+    let incomplete = loaded.missed.map(|error| {
+        let error = Error::io("write all into", &told.file, io::Error::from_raw_os_error(error));
+        format!("{error}; TMPDIR chooses another folder")
+    });
     let mut run = Run {
+        incomplete,
         command: command.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
         backend: cuda.backend.word(),
         status: None,
