@@ -22,6 +22,8 @@ ORDERINGS = {"best": 100, "default": 101, "seeded": 102, "legacy": 103}
 CALLS = ((2, 0, 0), (1000, 42, 0), (20000, 2 ** 63 + 5, 12345), (65538, 7, 1))
 # The host's logarithms and sines and those of a kernel differ by rounding: in units of the type's epsilon, of a number with 1 added.
 STEPS = 64
+# From this mean on (cuRAND's curand_poisson.h) they are.
+ROUNDED = 4000
 CASES = {}
 
 
@@ -59,10 +61,13 @@ class Generator:
             call("curandDestroyGenerator", self.handle)
 
 
-def equal(one, other):
-    """Integers to the last bit, and others within rounding."""
+def equal(one, other, function, parameters):
+    """Integers to the last bit, and others within rounding. Of a large mean, Poisson's numbers are rounded normal ones: now and then the
+    host rounds one to the other neighbour."""
     if one.dtype.kind == "u":
-        return bool((one == other).all())
+        apart = one.astype(numpy.int64) - other.astype(numpy.int64) if one.itemsize == 4 else (one != other).astype(int)
+        few = len(one) // 1000 + 1 if function == "curandGeneratePoisson" and parameters[0].value > ROUNDED else 0
+        return (apart != 0).sum() <= few and abs(apart).max() <= 1
     bound = STEPS * numpy.finfo(other.dtype).eps * (1 + numpy.abs(other))
     return bool((numpy.abs(one - other) <= bound).all()) and bool(numpy.isfinite(one).all())
 
@@ -97,13 +102,13 @@ def compare(name, kind, prepare, outputs, size):
     made = [Generator(kind, on_host) for on_host in (False, True)]
     for generator in made:
         prepare(generator)
-    if made[0].status == made[1].status != 0:
-        # Neither has it.
+    if made[1].status != 0:
+        # Nothing to compare with: the host has no such ordering.
         outputs = ()
     for function, dtype, parameters in 2 * outputs:
         device, host = (generator.numbers(function, dtype, size, *parameters) for generator in made)
         statuses = [generator.status for generator in made]
-        is_right = statuses == [0, 0] and equal(device, host)
+        is_right = statuses == [0, 0] and equal(device, host, function, parameters)
         if not is_right:
             print("    %s, %s of %d, %s: statuses %s, %d differ" % (
                 name, function, size, [p.value for p in parameters], statuses, (device != host).sum()), flush=True)
