@@ -35,6 +35,17 @@ def library():
 CURAND = library()
 
 
+def version():
+    number = ctypes.c_int()
+    CURAND.curandGetVersion(ctypes.byref(number))
+    return number.value
+
+
+# The host generator of CUDA 12's library makes MTGP32's normal doubles with a single's precision: they differ by 2e-7 from the logarithms of
+# its own log-normal doubles, which the device's equal.
+SINGLE_NORMALS = version() < 10400
+
+
 def call(name, *arguments):
     return getattr(CURAND, name)(*arguments)
 
@@ -61,14 +72,15 @@ class Generator:
             call("curandDestroyGenerator", self.handle)
 
 
-def equal(one, other, function, parameters):
+def equal(one, other, name, function, parameters):
     """Integers to the last bit, and others within rounding. Of a large mean, Poisson's numbers are rounded normal ones: now and then the
     host rounds one to the other neighbour."""
     if one.dtype.kind == "u":
         apart = one.astype(numpy.int64) - other.astype(numpy.int64) if one.itemsize == 4 else (one != other).astype(int)
         few = len(one) // 1000 + 1 if function == "curandGeneratePoisson" and parameters[0].value > ROUNDED else 0
         return (apart != 0).sum() <= few and abs(apart).max() <= 1
-    bound = STEPS * numpy.finfo(other.dtype).eps * (1 + numpy.abs(other))
+    of = numpy.float32 if name.startswith("MTGP32") and function == "curandGenerateNormalDouble" and SINGLE_NORMALS else other.dtype
+    bound = STEPS * numpy.finfo(of).eps * (1 + numpy.abs(other))
     return bool((numpy.abs(one - other) <= bound).all()) and bool(numpy.isfinite(one).all())
 
 
@@ -108,7 +120,7 @@ def compare(name, kind, prepare, outputs, size):
     for function, dtype, parameters in 2 * outputs:
         device, host = (generator.numbers(function, dtype, size, *parameters) for generator in made)
         statuses = [generator.status for generator in made]
-        is_right = statuses == [0, 0] and equal(device, host, function, parameters)
+        is_right = statuses == [0, 0] and equal(device, host, name, function, parameters)
         if not is_right:
             print("    %s, %s of %d, %s: statuses %s, %d differ" % (
                 name, function, size, [p.value for p in parameters], statuses, (device != host).sum()), flush=True)
