@@ -1,8 +1,12 @@
-//! NVIDIA's compilers inside a program, cuBLAS and cuFFT: some of their functions lead to libcushim_compilers.so.
+//! NVIDIA's compilers inside a program, cuBLAS and cuFFT: some of their functions lead to libcushim_compilers.so. So does one
+//! that cuRAND imports.
 //!
 //! What the loader answers to whoever looks for such a function, by linking or by `dlsym`, is what the library's symbol
 //! table says. So the table's entry in memory is changed, before anything is bound to the library, and the code stays as
 //! it is: it is called from there. Source of the table's form: `crates/compilers/src/table.rs`.
+//!
+//! What a library imports is an entry of its table, too. The loader searches for it by name, unless the entry is one that the library
+//! has for itself (ELF-64, "Symbol Table": local binding, hidden visibility); then the entry's own address is taken.
 //!
 //! Owns: which libraries these are, and the entries. Must not know: what the functions do.
 
@@ -23,6 +27,8 @@ const TABLE: &[u8] = b"cushim_compilers";
 const REAL: &[u8] = b"cushim_compilers_real";
 /// Copies of a library that the table has functions for.
 const PLACES: usize = 4;
+/// `STV_HIDDEN` of elf.h.
+const HIDDEN: u64 = 2;
 /// How files of compilers begin; pip's copies go on as they like (`libnvrtc-0123abcd.so.12`).
 const COMPILERS: [&[u8]; 2] = [b"libnvrtc", b"libnvJitLink"];
 
@@ -32,6 +38,9 @@ static TAKEN: Mutex<Vec<(usize, &'static AtomicUsize)>> = Mutex::new(Vec::new())
 /// Files of libraries whose functions compute begin so. Unlike a compiler's, they have a runtime inside.
 const COMPUTING: [&[u8]; 2] = [b"libcublas", b"libcufft"];
 
+/// Files of libraries begin so that choose among images by the capability that the runtime tells them: an import of theirs is led.
+const CHOOSING: [&[u8]; 1] = [b"libcurand"];
+
 /// Whether a file of this name may be a compiler.
 pub fn is_compiler(name: &[u8]) -> bool {
     COMPILERS.iter().any(|begin| name.starts_with(begin))
@@ -39,7 +48,11 @@ pub fn is_compiler(name: &[u8]) -> bool {
 
 /// Whether functions of a file of this name may be redirected.
 pub fn concerned(name: &[u8]) -> bool {
-    is_compiler(name) || COMPUTING.iter().any(|begin| name.starts_with(begin))
+    is_compiler(name) || is_choosing(name) || COMPUTING.iter().any(|begin| name.starts_with(begin))
+}
+
+fn is_choosing(name: &[u8]) -> bool {
+    CHOOSING.iter().any(|begin| name.starts_with(begin))
 }
 
 /// A row of the table: a name, and a function for each place.
@@ -55,9 +68,12 @@ struct Ours {
     real: &'static [AtomicUsize],
 }
 
-/// Redirects the exports of `object`, a library whose file this is.
+/// Redirects functions of `object`, a library whose file this is: those that it imports, or those that it offers.
 pub fn lead(object: &Object, file: &File<'_>) {
     let Some(ours) = ours(object) else { return };
+    if is_choosing(object.path().file_name().unwrap_or_default().as_bytes()) {
+        return lead_imports(object, file, &ours);
+    }
     let offers = file.offers_all();
     let wanted: Vec<(usize, &Row, &Offer<'_>)> = offers
         .iter()
@@ -121,13 +137,47 @@ fn plain(name: &[u8]) -> &[u8] {
     }
 }
 
+/// Redirects what `object` imports. The functions have no place of their own: none of the library's is called from them.
+fn lead_imports(object: &Object, file: &File<'_>, ours: &Ours) {
+    for import in file.imports_all() {
+        let row = ours.rows.iter().find(|row| row.name == import.name);
+        let Some(function) = row.and_then(|row| row.functions.first()) else { continue };
+        let address = (*function as u64).wrapping_sub(object.base());
+        write_words(object, file, import.at, |entry: &[AtomicU64; 2]| {
+            let [kind, value] = entry;
+            value.store(address, Ordering::Relaxed);
+            // `st_name`, 32 bits; `st_info`, whose upper half is the binding; `st_other`, the visibility; `st_shndx`.
+            let is = kind.load(Ordering::Relaxed) & !(0xfff0 << 32);
+            kind.store(is | HIDDEN << 40, Ordering::Release);
+            true
+        });
+    }
+}
+
 /// Has the loader find `function` for `offer`; returns whether that worked.
 fn change(object: &Object, file: &File<'_>, offer: &Offer<'_>, function: usize) -> bool {
-    let Some(flags) = file.rights(offer.at) else { return false };
-    let at = object.base().wrapping_add(offer.at);
+    write_words(object, file, offer.at, |[value]: &[AtomicU64; 1]| {
+        let is_as_in_file = value.load(Ordering::Relaxed) == offer.address;
+        if is_as_in_file {
+            value.store((function as u64).wrapping_sub(object.base()), Ordering::Release);
+        }
+        is_as_in_file
+    })
+}
+
+/// Has `with` change words of a symbol at this address of the file; returns what it says, false where they cannot be written.
+fn write_words<const N: usize>(
+    object: &Object,
+    file: &File<'_>,
+    at: u64,
+    with: impl FnOnce(&[AtomicU64; N]) -> bool,
+) -> bool {
+    let Some(flags) = file.rights(at) else { return false };
+    let at = object.base().wrapping_add(at);
     // SAFETY: cannot fail for this name.
     let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as u64;
-    let (begin, end) = (at / page * page, (at + 8).div_ceil(page) * page);
+    let size = size_of::<[AtomicU64; N]>() as u64;
+    let (begin, end) = (at / page * page, (at + size).div_ceil(page) * page);
     let usual = [(4, libc::PROT_READ), (2, libc::PROT_WRITE), (1, libc::PROT_EXEC)];
     let usual = usual.iter().filter(|(flag, _)| flags & flag != 0).fold(0, |a, b| a | b.1);
     // SAFETY: pages of the object's symbol table, which is mapped from its file, privately.
@@ -137,17 +187,11 @@ fn change(object: &Object, file: &File<'_>, offer: &Offer<'_>, function: usize) 
     if !rights(usual | libc::PROT_WRITE) {
         return false;
     }
-    let entry = at as *const AtomicU64;
-    // SAFETY: a word of a symbol's, which is aligned (ELF-64, "Symbol Table"); writable now, and the loader's lock is held.
-    let entry = unsafe { &*entry };
-    let before = entry.load(Ordering::Relaxed);
-    let is_as_in_file = before == offer.address;
-    if is_as_in_file {
-        entry.store((function as u64).wrapping_sub(object.base()), Ordering::Release);
-    }
+    // SAFETY: words of a symbol's, which is aligned (ELF-64, "Symbol Table"); writable now, and the loader's lock is held.
+    let done = with(unsafe { &*(at as *const [AtomicU64; N]) });
     // A failure leaves the table writable, not wrong.
     let _ = rights(usual);
-    is_as_in_file
+    done
 }
 
 /// The preloaded library and its table, if it is there.

@@ -7,6 +7,7 @@
 //! PTX; nvJitLink's PTX inputs go to the linker of our own driver, and only intermediate code of LLVM goes to NVIDIA's.
 //! Both results are images that every CUDA driver takes, or ours. cuBLAS has machine code for most GPUs, so the functions
 //! of libcublas that multiply matrices are led here as well (`blas`), and so are all of libcufft that take a plan (`fft`).
+//! libcurand has PTX, and takes it if it is told of a GPU that it does not know (`rand`).
 //!
 //! The audit library (`crates/audit`) leads the functions here as a library is loaded, and writes what they were into
 //! [`real`]. It reads the [`table`] of what there is.
@@ -17,6 +18,7 @@ mod blas;
 mod fft;
 mod link;
 mod nvrtc;
+mod rand;
 pub mod real;
 pub mod rows;
 mod session;

@@ -8,7 +8,7 @@ use std::arch::naked_asm;
 
 use super::blas::lt;
 use super::rows::{ROWS, all};
-use super::{blas, fft, link, nvrtc};
+use super::{blas, fft, link, nvrtc, rand};
 
 macro_rules! rows {
     ($($_row:ident $name:literal $module:ident::$function:ident,)+) => {

@@ -35,4 +35,4 @@ pub use file::{Facts, File};
 pub use jump::{JUMP, jump};
 pub use plan::{Patch, Plan};
 pub use runtime::{Function, Runtime, node};
-pub use symbols::Offer;
+pub use symbols::{Import, Offer};

@@ -223,3 +223,45 @@ fn transforms_of_cufft_are_kernels_of_ours() {
     let (out, _) = run("native", &program, &[&library, Path::new("untouched")]);
     assert_eq!(out, "untouched: 5\n");
 }
+
+/// A library that looks for machine code of the device's capability, and has PTX for later ones, is told of a later one; nobody else is.
+#[test]
+fn curand_is_told_of_a_later_device() {
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = scratch.path();
+    std::fs::write(folder.join("map"), "libcudart.so.13 { global: cuda*; local: *; };").unwrap();
+    let runtime = ["-DRUNTIME", "-Wl,-soname,libcudart.so.13", "-Wl,--version-script,map"];
+    compile(
+        folder,
+        "capability.c",
+        "libcudart.so.13",
+        &[&["-shared", "-fPIC"], &runtime[..]].concat(),
+    );
+    let linked = ["libcudart.so.13", "-Wl,-rpath,$ORIGIN"];
+    // The loader binds the calls of the first at their first use, those of the second at once.
+    let libraries = [
+        ("libcurand.so.10", "-Wl,-z,lazy"),
+        ("libcurand-0123abcd.so.10", "-Wl,-z,now"),
+        ("libcusolver.so.12", "-Wl,-z,now"),
+    ];
+    let libraries = libraries.map(|(name, binding)| {
+        let flags = [&["-shared", "-fPIC", "-DLIBRARY", binding], &linked[..]].concat();
+        compile(folder, "capability.c", name, &flags)
+    });
+    let program = compile(folder, "capability.c", "capability", &linked);
+    let paths = libraries.each_ref().map(PathBuf::as_path);
+
+    let said = |who: &str, told: &str| format!("{who}: 0, {told}, warp of 32, no device: 1, -1\n");
+    let wanted = [
+        said("libcurand.so.10", "99.0"),
+        said("libcurand-0123abcd.so.10", "99.0"),
+        said("libcusolver.so.12", "8.0"),
+        said("program", "8.0"),
+    ];
+    let (out, _) = run("cpu", &program, &paths);
+    assert_eq!(out, wanted.concat());
+
+    // Over NVIDIA's runtime, here the one for linking, it is told the device's.
+    let (out, _) = run("native", &program, &paths);
+    assert!(out.starts_with("libcurand.so.10: 0, 7.5, warp of 32"), "{out}");
+}

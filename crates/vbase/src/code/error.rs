@@ -104,7 +104,8 @@ fn no_image(found: &NoImage) -> String {
     let _ = write!(text, "; a device of compute capability {major}.{minor} needs {wanted}. ");
     let cure = match found.is_cubin && found.target.ptx {
         true => format!(
-            "Load the PTX that it was made of: `nvcc -ptx`, NVRTC with \
+            "If a program stored it on a machine with a GPU, delete its cache (PyCUDA's is ~/.cache/pycuda): here it stores PTX. \
+             Else load the PTX that it was made of: `nvcc -ptx`, NVRTC with \
              --gpu-architecture=compute_{virtually}, nvJitLink with -ptx"
         ),
         false => {

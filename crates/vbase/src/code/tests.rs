@@ -96,6 +96,7 @@ fn a_refusal_says_which_tool_made_the_machine_code() {
     let said = |bytes| choose(&Source::owned(bytes), &CPU).unwrap_err().to_string();
     let alone = said(cubin.clone());
     assert!(alone.contains("cubin for sm_80 (made by ptxas 13.5.37); "), "{alone}");
+    assert!(alone.contains("delete its cache"), "{alone}");
     assert!(alone.contains("NVRTC with --gpu-architecture=compute_80"), "{alone}");
     let arch = Arch::Sm(80, SmVariant::Plain);
     let image =
