@@ -38,7 +38,8 @@ static TAKEN: Mutex<Vec<(usize, &'static AtomicUsize)>> = Mutex::new(Vec::new())
 /// Files of libraries whose functions compute begin so. Unlike a compiler's, they have a runtime inside.
 const COMPUTING: [&[u8]; 2] = [b"libcublas", b"libcufft"];
 
-/// Files of libraries begin so that choose among images by the capability that the runtime tells them: an import of theirs is led.
+/// Files of libraries begin so that choose among images by the capability that the runtime tells them: an import of theirs is led,
+/// too.
 const CHOOSING: [&[u8]; 1] = [b"libcurand"];
 
 /// Whether a file of this name may be a compiler.
@@ -68,11 +69,11 @@ struct Ours {
     real: &'static [AtomicUsize],
 }
 
-/// Redirects functions of `object`, a library whose file this is: those that it imports, or those that it offers.
+/// Redirects functions of `object`, a library whose file this is: those that it imports, and those that it offers.
 pub fn lead(object: &Object, file: &File<'_>) {
     let Some(ours) = ours(object) else { return };
     if is_choosing(object.path().file_name().unwrap_or_default().as_bytes()) {
-        return lead_imports(object, file, &ours);
+        lead_imports(object, file, &ours);
     }
     let offers = file.offers_all();
     let wanted: Vec<(usize, &Row, &Offer<'_>)> = offers

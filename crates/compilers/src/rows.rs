@@ -1,8 +1,8 @@
-//! The functions of NVIDIA's compilers, of cuBLAS and of cuFFT that are ours, the one that cuRAND imports, and their numbers.
+//! The functions of NVIDIA's compilers, of cuBLAS and of cuFFT that are ours, of cuRAND the one that it imports and the one that creates generators, and their numbers.
 //!
 //! Owns: rows and their order. Must not know: where the functions are, what they do.
 
-// nvrtc.h, nvJitLink.h, cublas_api.h, cublasLt.h, cufft.h, cufftXt.h and cuda_runtime_api.h of CUDA 11.2 to 13. A function of nvJitLink is exported by its name and as `__NAME_12_4` for
+// nvrtc.h, nvJitLink.h, cublas_api.h, cublasLt.h, cufft.h, cufftXt.h, curand.h and cuda_runtime_api.h of CUDA 11.2 to 13. A function of nvJitLink is exported by its name and as `__NAME_12_4` for
 // each release.
 /// Hands all rows to a macro: the number's name, the function's, and ours.
 macro_rules! all {
@@ -335,6 +335,7 @@ macro_rules! all {
             FFT_XT_EXEC_DESCRIPTOR_Z2D "cufftXtExecDescriptorZ2D" fft::xt_exec_descriptor_z2d,
             FFT_XT_SET_WORK_AREA_POLICY "cufftXtSetWorkAreaPolicy" fft::xt_set_work_area_policy,
             RAND_ATTRIBUTE "cudaDeviceGetAttribute" rand::attribute,
+            RAND_CREATE "curandCreateGenerator" rand::create,
         }
     };
 }
