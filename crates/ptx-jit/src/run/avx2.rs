@@ -3,7 +3,7 @@
 //! Owns ways to the bits that [`cushim_ptx::alu`] defines that a compiler does not find: coefficients by one load for each
 //! lane, the square of the special function unit by products of bytes, and roundings by the processor's control register.
 
-use super::vector_float::{Lanes, flushing, give, narrow, spread, take};
+use super::singles::{Lanes, flushing, give, narrow, spread, take};
 use crate::warp::task::{DOWN, UP};
 use crate::warp::{SLOTS, Slot};
 use cushim_ptx::alu::sfu::{self, Interpolated, Row};
@@ -142,7 +142,7 @@ pub(super) unsafe fn fused(slots: &mut [Slot; SLOTS], flags: u32) {
 mod tests {
     use super::*;
     use crate::run::avx512;
-    use crate::run::vector_float::by_definition;
+    use crate::run::singles::by_definition;
     use crate::warp::task::{FTZ, SAME};
     use cushim_ptx::Level;
 

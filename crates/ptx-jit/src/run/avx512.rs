@@ -5,33 +5,11 @@
 
 use super::avx2::{FIRST_BITS, FIRST_KEPT, LAST_BITS, LAST_KEPT, Rows};
 use super::joined::{put_sixteen, sixteen};
-use super::lane::warp;
-use super::vector_float::{self, Lanes, flushing};
+use super::singles::{Lanes, flushing};
 use crate::warp::task::{DOWN, SAME, UP};
-use crate::warp::{SLOTS, Slot, Warp};
-use cushim_ptx::Level;
+use crate::warp::{SLOTS, Slot};
 use cushim_ptx::alu::sfu::{self, Interpolated};
 use std::arch::x86_64::*;
-
-/// Multiply-add in a directed rounding: an instruction where the processor has the rounding in its code, else with the
-/// rounding of its control register, or the definition, which gives the same bits.
-pub(super) unsafe fn directed(w: *mut Warp, flags: u32, mask: u32) -> u32 {
-    if !Level::V3.is_there() {
-        // SAFETY: called by generated code, as this is.
-        return unsafe { vector_float::emulated(w, flags, mask) };
-    }
-    // SAFETY: called by generated code.
-    let w = unsafe { warp(w) };
-    // SAFETY: the processor has it; a warp is aligned.
-    unsafe {
-        if Level::V4.is_there() {
-            fused(&mut w.scratch, flags);
-        } else {
-            super::avx2::fused(&mut w.scratch, flags);
-        }
-    }
-    0
-}
 
 /// What each lane's polynomial takes, by intervals and places of 17 bits. The coefficients come by an instruction that looks 16 numbers
 /// up in two registers, as a table has 64 or 128 rows: loads by lane take four times as long.
@@ -135,7 +113,7 @@ pub(super) unsafe fn fused(slots: &mut [Slot; SLOTS], flags: u32) {
     }
 }
 
-/// The same as `vector_float::by_definition`.
+/// The same as `singles::by_definition`.
 ///
 /// # Safety
 /// As for [`sixteen`].

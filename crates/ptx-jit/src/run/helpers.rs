@@ -13,7 +13,7 @@ use super::mbarrier;
 use super::memory;
 use super::show;
 use super::texture;
-use super::{avx512, vector_float, vector_half, vector_int};
+use super::{vector_float, vector_half, vector_int};
 use crate::warp::Which;
 use crate::warp::{Arrival, CLUSTER, DONE, FAULT, NOWHERE, WAITS, Warp, YIELDS};
 use cushim_ptx::alu;
@@ -78,7 +78,7 @@ helpers! {
     Sqrt: vector_float::sqrt,
     DivApprox: vector_float::div_approx,
     DivFull: vector_float::div_full,
-    Directed: avx512::directed,
+    Directed: vector_float::directed,
     Fused: vector_float::fused,
     Halves: vector_half::halves,
     Enter: calls::enter,

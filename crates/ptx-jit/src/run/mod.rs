@@ -36,6 +36,7 @@ mod panics;
 mod preserve_all;
 mod room;
 mod show;
+mod singles;
 mod stack;
 mod texture;
 mod tier;

@@ -5,52 +5,17 @@
 //! turns into the widest vectors this machine has. Operands are 32-bit values in
 //! the first scratch slots, the result goes to slot 0; every lane is computed,
 //! whatever it holds, and NaNs come out canonical. What processors with vectors of 64
-//! bytes do in another way is in [`super::avx512`]. The number that a helper is called
+//! bytes, or of 32, do in another way is in [`super::avx512`] and [`super::avx2`]. The number that a helper is called
 //! with is a set of flags: [`FTZ`], which rounding, and which operands have one value for
 //! all lanes, that of lane 0.
 
-use crate::warp::task::{DOWN, FTZ, SAME, UP};
+use super::singles::{by_definition, each_of_three, narrow, spread};
+use super::{avx2, avx512};
+use crate::warp::task::FTZ;
 use crate::warp::{SLOTS, Slot, Warp};
+use cushim_ptx::Level;
 use cushim_ptx::alu::fused;
 use cushim_ptx::alu::sfu::{self, Interpolated, form};
-
-pub(super) type Lanes = [u32; 32];
-
-/// A slot as 32-bit numbers.
-pub(super) fn narrow(slot: &mut Slot) -> &mut Lanes {
-    // SAFETY: a slot is 256 bytes, of which the first 128 are taken; 32-bit numbers want less alignment.
-    unsafe { &mut *std::ptr::from_mut(slot).cast::<Lanes>() }
-}
-
-/// A single, flushed if the flag says so.
-#[inline(always)]
-pub(super) fn take(bits: u32, flush: u32) -> f32 {
-    let small = bits & 0x7f80_0000 == 0;
-    f32::from_bits(if small { bits & (0x8000_0000 | !flush) } else { bits })
-}
-
-#[inline(always)]
-pub(super) fn give(v: f32, flush: u32) -> u32 {
-    let bits = take(v.to_bits(), flush).to_bits();
-    if v.is_nan() { 0x7fff_ffff } else { bits }
-}
-
-/// All ones if subnormals are flushed.
-#[inline(always)]
-pub(super) fn flushing(flags: u32) -> u32 {
-    if flags & FTZ != 0 { u32::MAX } else { 0 }
-}
-
-/// Puts operands that have one value for all lanes into every lane.
-#[inline(always)]
-pub(super) fn spread(slots: &mut [Slot; SLOTS], flags: u32) {
-    for (n, slot) in slots.iter_mut().enumerate().take(3) {
-        if flags & SAME << n != 0 {
-            let slot = narrow(slot);
-            *slot = [slot[0]; 32];
-        }
-    }
-}
 
 // What follows are macros: a loop that is given a function as a value calls it, and the function is then one of any
 // processor, not of this one's vectors (measured: four to ten times slower).
@@ -87,17 +52,6 @@ macro_rules! two_of {
             }
         }
     }};
-}
-
-#[inline(always)]
-fn each_of_three(slots: &mut [Slot; SLOTS], flags: u32, f: impl Fn(f32, f32, f32) -> f32) {
-    spread(slots, flags);
-    let flush = flushing(flags);
-    let [x, y, z, ..] = slots;
-    let (x, y, z) = (narrow(x), narrow(y), narrow(z));
-    for l in 0..32 {
-        x[l] = give(f(take(x[l], flush), take(y[l], flush), take(z[l], flush)), flush);
-    }
 }
 
 /// The same, where what polynomials take is found for all lanes at once, by `look_up` of the processor's vectors: first the intervals
@@ -240,11 +194,22 @@ mostly_of_one! {
     sqrt: sqrt_of_each, sqrt;
 }
 
-#[inline(always)]
-pub(super) fn by_definition(slots: &mut [Slot; SLOTS], flags: u32) {
-    match flags & (DOWN | UP) {
-        DOWN => each_of_three(slots, flags, fused::fma_down),
-        UP => each_of_three(slots, flags, fused::fma_up),
-        _ => each_of_three(slots, flags, fused::fma_zero),
+/// Multiply-add in a directed rounding: an instruction where the processor has the rounding in its code, else with the
+/// rounding of its control register, or the definition, which gives the same bits.
+pub(super) unsafe fn directed(w: *mut Warp, flags: u32, mask: u32) -> u32 {
+    if !Level::V3.is_there() {
+        // SAFETY: called by generated code, as this is.
+        return unsafe { emulated(w, flags, mask) };
     }
+    // SAFETY: called by generated code.
+    let w = unsafe { super::lane::warp(w) };
+    // SAFETY: the processor has it; a warp is aligned.
+    unsafe {
+        if Level::V4.is_there() {
+            avx512::fused(&mut w.scratch, flags);
+        } else {
+            avx2::fused(&mut w.scratch, flags);
+        }
+    }
+    0
 }

@@ -6,7 +6,8 @@
 //! odd first ([`cushim_ptx::alu::half`]). A product of two halves is exact as a single; one of bfloat16 is, unless it is
 //! tiny: then the lanes are computed by `alu`. Operands and the result are as in [`super::vector_float`].
 
-use super::vector_float::{narrow, spread, vector_helpers};
+use super::singles::{narrow, spread};
+use super::vector_float::vector_helpers;
 use crate::warp::task::{HALVES, Halves, PACKED};
 use crate::warp::{SLOTS, Slot, Warp};
 use cushim_ptx::alu::half::nearest;

@@ -8,7 +8,8 @@
 
 use super::joined::{put_sixteen, sixteen};
 use super::lane::warp;
-use super::vector_float::{Lanes, narrow, vector_helpers};
+use super::singles::{Lanes, narrow};
+use super::vector_float::vector_helpers;
 use crate::warp::task::{TASKS, Task};
 use crate::warp::{SLOTS, Slot, Warp};
 use std::arch::x86_64::{_mm512_loadu_si512, _mm512_permutex2var_epi32};

@@ -86,15 +86,15 @@ fn compare(
     ))
 }
 
-/// Whether to try sequences with both compilers, which takes minutes.
+/// Whether to try each kernel with both compilers, which takes twice as long: for changes of the compilers.
 fn thorough() -> bool {
-    std::env::var("CUSHIM_SEQUENCES").is_ok_and(|v| v == "all")
+    std::env::var("CUSHIM_RECORDED").is_ok_and(|v| v == "all")
 }
 
-/// The code to try for a kernel: the quick compiler's (false), the optimised (true).
-fn qualities(number: usize, long: bool) -> &'static [bool] {
+/// The code to try for a kernel: the quick compiler's (false), the optimised (true). Usually kernels take turns.
+fn qualities(number: usize) -> &'static [bool] {
     match number % 2 {
-        _ if !long || thorough() => &[false, true],
+        _ if thorough() => &[false, true],
         0 => &[false],
         _ => &[true],
     }
@@ -113,7 +113,7 @@ fn check(all: Vec<Case>, kept: Results, lanes: Lanes, who: &str) {
         for (number, case) in some.iter().enumerate() {
             let kernel = Kernel::new(&device.module, number as u32, [shape(lanes).1, 1, 1])
                 .unwrap_or_else(|e| panic!("{}: {e}", case.name));
-            let qualities = qualities(number, case.name.starts_with('s'));
+            let qualities = qualities(number);
             // With the inputs that the GPU got, and with others.
             for better in qualities.iter().copied() {
                 if better {

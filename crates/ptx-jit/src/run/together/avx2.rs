@@ -4,7 +4,7 @@
 //! of these. Addresses are checked four or eight at once. Lanes load one after the other into a vector: gathers do no better
 //! (`vpgatherqd` on Zen 3). Of lanes that do not take part, a load reads at the address of the first that does.
 
-use super::{Function, function, functions};
+use super::frame::{Function, function, functions};
 use crate::warp::{Together, Warp};
 use std::mem::offset_of;
 

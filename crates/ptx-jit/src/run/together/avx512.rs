@@ -2,7 +2,7 @@
 //!
 //! Owns their instructions of 64 bytes. They change only vectors that generated code does not know, which knows the first 16, and masks.
 
-use super::{Function, function, functions};
+use super::frame::{Function, function, functions};
 use crate::warp::{Together, Warp};
 use std::mem::offset_of;
 

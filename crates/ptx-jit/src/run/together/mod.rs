@@ -4,80 +4,13 @@
 //! fault. What is not inside, not aligned or not mapped they leave undone and say so in [`Warp::answer`]; the code asks a helper
 //! then, which finds the lane to blame. Must not know instructions.
 
-use crate::warp::{Together, Warp};
+use crate::warp::Together;
 use cushim_ptx::Level;
+use frame::{Function, HEADER};
 
 mod avx2;
 mod avx512;
-
-/// Bytes before the place where a function goes on after a fault: a jump, and its length.
-const HEADER: u64 = 16;
-
-/// Defines functions of a warp (`rdi`), the lanes that take part (`esi`), and the address of lane 0 (`rdx`). Each begins with a jump over its
-/// own length and the place that answers 1. `enter` saves what the lines change, and `leave` brings it back; at 8 a
-/// function ends that has done its work.
-macro_rules! functions {
-    ($frame:tt $($(#[$meta:meta])* $name:ident: $lines:tt;)*) => {
-        $(function!($(#[$meta])* $name: $frame $lines);)*
-    };
-}
-use functions;
-
-macro_rules! function {
-    (
-        $(#[$meta:meta])* $name:ident:
-        {
-            enter: $enter:expr, leave: $leave:expr, constants: [$($constant:literal),* $(,)?],
-            tables: [$($table:ident = $static:path),* $(,)?] $(,)?
-        }
-        [$($line:expr),* $(,)?]
-    ) => {
-        $(#[$meta])*
-        ///
-        /// # Safety
-        /// Called by generated code only: the warp is the one that runs, and an address is inside device or shared memory.
-        #[unsafe(naked)]
-        unsafe extern "C" fn $name(warp: *mut Warp, lanes: u32, place: u64) {
-            core::arch::naked_asm!(
-                "2:",
-                "jmp 4f",
-                ".balign 8",
-                ".quad 9f - 2b",
-                "3:",
-                "mov dword ptr [rdi + {answer}], 1",
-                $leave,
-                "ret",
-                // Not all functions use all offsets.
-                "# {addresses} {values} {results} {arena} {arena_size} {shared} {shared_size}",
-                $(concat!("# {", stringify!($table), "}"),)*
-                "4:",
-                $enter,
-                $($line,)*
-                "8:",
-                "mov dword ptr [rdi + {answer}], 0",
-                $leave,
-                "ret",
-                $($constant,)*
-                "9:",
-                answer = const offset_of!(Warp, answer),
-                addresses = const offset_of!(Warp, scratch),
-                values = const offset_of!(Warp, scratch) + size_of::<crate::warp::Slot>(),
-                results = const offset_of!(Warp, scratch) + Together::RESULTS * size_of::<crate::warp::Slot>(),
-                arena = const offset_of!(Warp, arena),
-                arena_size = const offset_of!(Warp, arena_size),
-                shared = const offset_of!(Warp, shared),
-                shared_size = const offset_of!(Warp, shared_size),
-                $($table = sym $static,)*
-            )
-        }
-    };
-}
-use function;
-
-/// A function in the table that warps point to.
-#[derive(Debug, Clone, Copy)]
-#[repr(transparent)]
-pub(super) struct Function(unsafe extern "C" fn(*mut Warp, u32, u64));
+mod frame;
 
 /// Functions by [`Together`], for code of the level in use; code of a lower one than AVX2 calls none.
 pub(super) fn table() -> &'static [Function; Together::COUNT] {

@@ -1,7 +1,7 @@
 //! What the functions do beside what each lane would.
 
 use super::*;
-use crate::warp::Slot;
+use crate::warp::{Slot, Warp};
 
 /// The fields that functions use, as of a warp whose other fields nobody looks at.
 struct Small(Box<std::mem::MaybeUninit<Warp>>);

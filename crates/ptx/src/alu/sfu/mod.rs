@@ -14,7 +14,7 @@ mod table;
 mod tables;
 
 pub use table::Row;
-use table::{narrow_sum, sum};
+use table::{narrow_sum, square, sum};
 use tables::{EX2, LG2, RCP, RSQRT, SIN, SQRT, TANH, TANH_FIRST};
 
 const SIGN: u32 = 1 << 31;
@@ -71,18 +71,6 @@ pub fn row(of: Interpolated, interval: u32, place: u32) -> Row {
     let table = coefficients(of);
     let at = interval as usize % table.first.len();
     Row { first: table.first[at], factors: table.factors[at], square: square(place) }
-}
-
-/// The upper 16 bits of the square of 17, of which the partial products below the 18th column are left out.
-#[inline(always)]
-fn square(x: u32) -> u32 {
-    // Of the upper 8 bits all products are there, of the lower 9 none. Of those of both, twice this triangle.
-    let (upper, lower) = (x >> 9, x >> 2 & 0x7f);
-    let mut sum = 0;
-    for k in 0..7 {
-        sum += (lower >> (6 - k)) & 0u32.wrapping_sub(upper >> (k + 1) & 1);
-    }
-    ((upper * upper) >> 1) + sum
 }
 
 /// The number of an interval, and a place of 17 bits in it.
@@ -297,4 +285,38 @@ pub fn rsqrt_upper(x: u32) -> u32 {
     let v = if x >= UPPER_INFINITY { NAN } else { v };
     let v = if x == UPPER_INFINITY { 0 } else { v };
     if x & UPPER_INFINITY == 0 { x & SIGN | UPPER_INFINITY } else { v }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::table::Table;
+    use super::*;
+
+    /// In 32 bits, all places of all intervals give what 64 bits do.
+    #[test]
+    fn no_place_has_another_fraction() {
+        fn all<const N: usize>(
+            table: &Table<N>,
+            places: u32,
+            shifts: [u32; 2],
+            round: i32,
+            right: u32,
+        ) {
+            for interval in 0..N as u32 {
+                for place in 0..places {
+                    let row = table.row(interval, place * ((1 << 17) / places));
+                    let wide = (sum(row, place, shifts) + i64::from(round)) >> right;
+                    assert_eq!(
+                        i64::from(narrow_sum(row, place, shifts, round, right)),
+                        wide,
+                        "{interval} {place}"
+                    );
+                }
+            }
+        }
+        all(&RCP, 1 << 16, [13, 0], 0x47e7, 15);
+        all(&RSQRT, 1 << 17, [14, 2], 0x7fff, 16);
+        all(&SQRT, 1 << 17, [15, 0], 0xffff, 17);
+        all(&EX2, 1 << 17, [13, 0], 0x77e2, 15);
+    }
 }
