@@ -3,27 +3,12 @@
 //! Owns ways to the bits that [`cushim_ptx::alu`] defines that a compiler does not find: coefficients by one load for each
 //! lane, the square of the special function unit by products of bytes, and roundings by the processor's control register.
 
+use super::rows::{FIRST_BITS, FIRST_KEPT, LAST_BITS, LAST_KEPT, Rows};
 use super::singles::{Lanes, flushing, give, narrow, spread, take};
 use crate::warp::task::{DOWN, UP};
 use crate::warp::{SLOTS, Slot};
-use cushim_ptx::alu::sfu::{self, Interpolated, Row};
+use cushim_ptx::alu::sfu::{self, Interpolated};
 use std::arch::x86_64::*;
-
-/// What the polynomials of lanes take.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Rows {
-    pub(super) first: Lanes,
-    pub(super) factors: [i32; 32],
-    pub(super) square: Lanes,
-}
-
-impl Rows {
-    /// Those of a lane.
-    #[inline(always)]
-    pub(super) fn row(&self, lane: usize) -> Row {
-        Row { first: self.first[lane], factors: self.factors[lane], square: self.square[lane] }
-    }
-}
 
 /// What each lane's polynomial takes, by intervals and places of 17 bits.
 #[inline]
@@ -50,15 +35,7 @@ pub(super) fn look_up(of: Interpolated, interval: &Lanes, place: &Lanes, rows: &
     }
 }
 
-// Of the seven bits that the square leaves a triangle of products of, those of the first four bytes and of the last three, and
-// which of the other factor's bits each of them is multiplied by.
-pub(super) const FIRST_BITS: i32 = 0x0804_0201;
-pub(super) const FIRST_KEPT: i32 = 0x7870_6040;
-pub(super) const LAST_BITS: i32 = 0x0040_2010;
-pub(super) const LAST_KEPT: i32 = 0x007f_7e7c;
-
-/// The unit's square of places of 17 bits: of the upper eight bits all products are there, of theirs by the lower seven above the
-/// last two those from the seventh column on. A byte of each bit by the bits that count is 2^6 times what is wanted.
+/// The unit's square of places of 17 bits, by [`super::rows`].
 #[inline]
 #[target_feature(enable = "avx2")]
 fn square(place: __m256i) -> __m256i {

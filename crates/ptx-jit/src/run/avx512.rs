@@ -3,8 +3,8 @@
 //! Owns ways to the bits that [`cushim_ptx::alu::fused`] defines that a compiler does not find: instructions
 //! with a rounding of their own.
 
-use super::avx2::{FIRST_BITS, FIRST_KEPT, LAST_BITS, LAST_KEPT, Rows};
 use super::joined::{put_sixteen, sixteen};
+use super::rows::{FIRST_BITS, FIRST_KEPT, LAST_BITS, LAST_KEPT, Rows};
 use super::singles::{Lanes, flushing};
 use crate::warp::task::{DOWN, SAME, UP};
 use crate::warp::{SLOTS, Slot};
@@ -41,7 +41,7 @@ pub(super) unsafe fn look_up(of: Interpolated, interval: &Lanes, place: &Lanes, 
     }
 }
 
-/// The unit's square of places, see [`super::avx2::square`].
+/// The unit's square of places, by [`super::rows`].
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
 fn square(place: __m512i) -> __m512i {

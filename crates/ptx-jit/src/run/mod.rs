@@ -35,6 +35,7 @@ mod operand;
 mod panics;
 mod preserve_all;
 mod room;
+mod rows;
 mod show;
 mod singles;
 mod stack;

@@ -20,37 +20,44 @@ use cushim_ptx::alu::sfu::{self, Interpolated, form};
 // What follows are macros: a loop that is given a function as a value calls it, and the function is then one of any
 // processor, not of this one's vectors (measured: four to ten times slower).
 
-/// One of two functions of bits, the first with `.ftz`.
-macro_rules! one_of {
-    ($slots:ident, $flags:ident, $ftz:expr, $f:expr) => {{
-        let x = narrow(&mut $slots[0]);
+/// An expression in which a constant says whether the flags have `.ftz`.
+macro_rules! with_ftz {
+    ($flags:ident, $ftz:ident => $f:expr) => {
         if $flags & FTZ != 0 {
-            for v in x {
-                *v = $ftz(*v);
-            }
+            const $ftz: bool = true;
+            $f
         } else {
-            for v in x {
-                *v = $f(*v);
-            }
+            const $ftz: bool = false;
+            $f
         }
+    };
+}
+
+/// A function of bits, with `.ftz` and without, or the same for both.
+macro_rules! one_of {
+    ($slots:ident, $flags:ident, $f:expr) => {{
+        let _ = $flags;
+        for v in narrow(&mut $slots[0]) {
+            *v = $f(*v);
+        }
+    }};
+    ($slots:ident, $flags:ident, $ftz:ident => $f:expr) => {{
+        let x = narrow(&mut $slots[0]);
+        with_ftz!($flags, $ftz => for v in x {
+            *v = $f(*v);
+        });
     }};
 }
 
 /// The same of two operands.
 macro_rules! two_of {
-    ($slots:ident, $flags:ident, $ftz:expr, $f:expr) => {{
+    ($slots:ident, $flags:ident, $ftz:ident => $f:expr) => {{
         spread($slots, $flags);
         let [x, y, ..] = $slots;
         let (x, y) = (narrow(x), narrow(y));
-        if $flags & FTZ != 0 {
-            for (x, y) in x.iter_mut().zip(y) {
-                *x = $ftz(*x, *y);
-            }
-        } else {
-            for (x, y) in x.iter_mut().zip(y) {
-                *x = $f(*x, *y);
-            }
-        }
+        with_ftz!($flags, $ftz => for (x, y) in x.iter_mut().zip(y) {
+            *x = $f(*x, *y);
+        });
     }};
 }
 
@@ -60,21 +67,13 @@ macro_rules! looked_up {
     ($slots:ident, $flags:ident, $table:ident, $f:ident) => {{
         let x = *narrow(&mut $slots[0]);
         let out = narrow(&mut $slots[0]);
-        if $flags & FTZ != 0 {
-            looked_up!(out, $table, |l, look| form::$f::<true>(x[l], look));
-        } else {
-            looked_up!(out, $table, |l, look| form::$f::<false>(x[l], look));
-        }
+        with_ftz!($flags, F => looked_up!(out, $table, |l, look| form::$f::<F>(x[l], look)));
     }};
     (quotients: $slots:ident, $flags:ident, $full:literal) => {{
         spread($slots, $flags);
         let (x, y) = (*narrow(&mut $slots[0]), *narrow(&mut $slots[1]));
         let out = narrow(&mut $slots[0]);
-        if $flags & FTZ != 0 {
-            looked_up!(out, Rcp, |l, look| form::div_by::<true, $full>(x[l], y[l], look));
-        } else {
-            looked_up!(out, Rcp, |l, look| form::div_by::<false, $full>(x[l], y[l], look));
-        }
+        with_ftz!($flags, F => looked_up!(out, Rcp, |l, look| form::div_by::<F, $full>(x[l], y[l], look)));
     }};
     ($out:ident, $table:ident, |$l:ident, $look:ident| $f:expr) => {{
         let table = sfu::coefficients(Interpolated::$table);
@@ -87,7 +86,7 @@ macro_rules! looked_up {
             };
             $f;
         }
-        let mut rows = $crate::run::avx2::Rows::default();
+        let mut rows = $crate::run::rows::Rows::default();
         // SAFETY: the processor has the vectors, as whoever calls this found.
         #[allow(unused_unsafe)]
         unsafe {
@@ -152,16 +151,16 @@ macro_rules! vector_helpers {
 pub(super) use vector_helpers;
 
 vector_helpers! {
-    ex2[1]: |slots, flags| one_of!(slots, flags, form::ex2::<true>, form::ex2::<false>), looked_up!(slots, flags, Ex2, ex2_by);
-    lg2[1]: |slots, flags| one_of!(slots, flags, form::lg2::<true>, form::lg2::<false>), looked_up!(slots, flags, Lg2, lg2_by);
-    rcp_of_each[1]: |slots, flags| one_of!(slots, flags, form::rcp::<true>, form::rcp::<false>), looked_up!(slots, flags, Rcp, rcp_by);
-    rsqrt_of_each[1]: |slots, flags| one_of!(slots, flags, form::rsqrt::<true>, form::rsqrt::<false>), looked_up!(slots, flags, Rsqrt, rsqrt_by);
-    sqrt_of_each[1]: |slots, flags| one_of!(slots, flags, form::sqrt::<true>, form::sqrt::<false>), looked_up!(slots, flags, Sqrt, sqrt_by);
-    tanh[1]: |slots, flags| one_of!(slots, flags, sfu::tanh, sfu::tanh);
-    sin[1]: |slots, flags| one_of!(slots, flags, form::sin, form::sin);
-    cos[1]: |slots, flags| one_of!(slots, flags, form::cos, form::cos);
-    div_approx[2]: |slots, flags| two_of!(slots, flags, form::div::<true, false>, form::div::<false, false>), looked_up!(quotients: slots, flags, false);
-    div_full[2]: |slots, flags| two_of!(slots, flags, form::div::<true, true>, form::div::<false, true>), looked_up!(quotients: slots, flags, true);
+    ex2[1]: |slots, flags| one_of!(slots, flags, F => form::ex2::<F>), looked_up!(slots, flags, Ex2, ex2_by);
+    lg2[1]: |slots, flags| one_of!(slots, flags, F => form::lg2::<F>), looked_up!(slots, flags, Lg2, lg2_by);
+    rcp_of_each[1]: |slots, flags| one_of!(slots, flags, F => form::rcp::<F>), looked_up!(slots, flags, Rcp, rcp_by);
+    rsqrt_of_each[1]: |slots, flags| one_of!(slots, flags, F => form::rsqrt::<F>), looked_up!(slots, flags, Rsqrt, rsqrt_by);
+    sqrt_of_each[1]: |slots, flags| one_of!(slots, flags, F => form::sqrt::<F>), looked_up!(slots, flags, Sqrt, sqrt_by);
+    tanh[1]: |slots, flags| one_of!(slots, flags, sfu::tanh);
+    sin[1]: |slots, flags| one_of!(slots, flags, form::sin);
+    cos[1]: |slots, flags| one_of!(slots, flags, form::cos);
+    div_approx[2]: |slots, flags| two_of!(slots, flags, F => form::div::<F, false>), looked_up!(quotients: slots, flags, false);
+    div_full[2]: |slots, flags| two_of!(slots, flags, F => form::div::<F, true>), looked_up!(quotients: slots, flags, true);
     emulated[3]: |slots, flags| by_definition(slots, flags);
     fused[3]: |slots, flags| each_of_three(slots, flags, fused::fma_nearest);
 }

@@ -31,13 +31,13 @@ of_lanes!(ROW_8: u64, l: 8 * l);
 
 /// Repeats lines for `\k` from 0 on.
 macro_rules! four {
-    ($($line:literal),* $(,)?) => { concat!(".irp k,0,1,2,3\n", $($line, "\n",)* ".endr") };
+    ($($line:expr),* $(,)?) => { concat!(".irp k,0,1,2,3\n", $($line, "\n",)* ".endr") };
 }
 macro_rules! eight {
-    ($($line:literal),* $(,)?) => { concat!(".irp k,0,1,2,3,4,5,6,7\n", $($line, "\n",)* ".endr") };
+    ($($line:expr),* $(,)?) => { concat!(".irp k,0,1,2,3,4,5,6,7\n", $($line, "\n",)* ".endr") };
 }
 macro_rules! sixteen {
-    ($($line:literal),* $(,)?) => {
+    ($($line:expr),* $(,)?) => {
         concat!(".irp k,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15\n", $($line, "\n",)* ".endr")
     };
 }
@@ -201,6 +201,40 @@ macro_rules! row_of_shared {
     };
 }
 
+/// A store of so many bytes for each lane, by a register of that size: as a row of eight or sixteen times 16 bytes, lane by lane, or of some
+/// lanes.
+macro_rules! store_in_device {
+    ($bytes:literal, $row:literal, $last:literal, $value:literal, $row_of:ident) => {
+        concat!(
+            replaced_in_device!(),
+            "\n",
+            device!($bytes),
+            "\ncmp esi, -1\njne 23f\n",
+            row_of_device!($row, $last),
+            "\n",
+            $row_of![
+                "vmovdqu xmm0, [rdi + {values} + 16 * \\k]",
+                "vmovdqu [rcx + 16 * \\k], xmm0",
+            ],
+            "\njmp 8f\n22:\n",
+            sixteen![
+                "mov rax, [rdi + {addresses} + 16 * \\k]",
+                concat!("mov ", $value, ", [rdi + {values} + 2 * ", $bytes, " * \\k]"),
+                concat!("mov [rax], ", $value),
+                "mov rax, [rdi + {addresses} + 16 * \\k + 8]",
+                concat!("mov ", $value, ", [rdi + {values} + 2 * ", $bytes, " * \\k + ", $bytes, "]"),
+                concat!("mov [rax], ", $value),
+            ],
+            "\njmp 8f\n23:\nmov eax, esi\n",
+            "24:\ntzcnt ecx, eax\n",
+            "mov r8, [rdi + {addresses} + 8 * rcx]\n",
+            concat!("mov ", $value, ", [rdi + {values} + ", $bytes, " * rcx]\n"),
+            concat!("mov [r8], ", $value, "\n"),
+            "blsr eax, eax\njnz 24b"
+        )
+    };
+}
+
 functions! {
     {
         enter: concat!(
@@ -327,63 +361,9 @@ functions! {
         ],
     ];
     /// 32 bits of each lane to device memory, in the order of lanes.
-    store_4: [
-        replaced_in_device!(),
-        device!("4"),
-        "cmp esi, -1",
-        "jne 23f",
-        row_of_device!("row_4", "124"),
-        eight!["vmovdqu xmm0, [rdi + {values} + 16 * \\k]", "vmovdqu [rcx + 16 * \\k], xmm0"],
-        "jmp 8f",
-        "22:",
-        sixteen![
-            "mov rax, [rdi + {addresses} + 16 * \\k]",
-            "mov ecx, [rdi + {values} + 8 * \\k]",
-            "mov [rax], ecx",
-            "mov rax, [rdi + {addresses} + 16 * \\k + 8]",
-            "mov ecx, [rdi + {values} + 8 * \\k + 4]",
-            "mov [rax], ecx",
-        ],
-        "jmp 8f",
-        "23:",
-        "mov eax, esi",
-        "24:",
-        "tzcnt ecx, eax",
-        "mov r8, [rdi + {addresses} + 8 * rcx]",
-        "mov ecx, [rdi + {values} + 4 * rcx]",
-        "mov [r8], ecx",
-        "blsr eax, eax",
-        "jnz 24b",
-    ];
+    store_4: [store_in_device!("4", "row_4", "124", "ecx", eight)];
     /// 64 bits of each lane to device memory, in the order of lanes.
-    store_8: [
-        replaced_in_device!(),
-        device!("8"),
-        "cmp esi, -1",
-        "jne 23f",
-        row_of_device!("row_8", "248"),
-        sixteen!["vmovdqu xmm0, [rdi + {values} + 16 * \\k]", "vmovdqu [rcx + 16 * \\k], xmm0"],
-        "jmp 8f",
-        "22:",
-        sixteen![
-            "mov rax, [rdi + {addresses} + 16 * \\k]",
-            "mov rcx, [rdi + {values} + 16 * \\k]",
-            "mov [rax], rcx",
-            "mov rax, [rdi + {addresses} + 16 * \\k + 8]",
-            "mov rcx, [rdi + {values} + 16 * \\k + 8]",
-            "mov [rax], rcx",
-        ],
-        "jmp 8f",
-        "23:",
-        "mov eax, esi",
-        "24:",
-        "tzcnt ecx, eax",
-        "mov r8, [rdi + {addresses} + 8 * rcx]",
-        "mov rcx, [rdi + {values} + 8 * rcx]",
-        "mov [r8], rcx",
-        "blsr eax, eax",
-        "jnz 24b",
-    ];
+    store_8: [store_in_device!("8", "row_8", "248", "rcx", sixteen)];
     /// 32 bits of each lane to shared memory, in the order of lanes.
     store_shared_4: [
         replaced_in_shared!(),
@@ -414,17 +394,3 @@ functions! {
         "jnz 24b",
     ];
 }
-
-/// By [`Together`].
-pub(super) static TABLE: [Function; Together::COUNT] = [
-    Function(load_row_4),
-    Function(load_row_8),
-    Function(store_row_4),
-    Function(store_row_8),
-    Function(load_4),
-    Function(load_8),
-    Function(load_shared_4),
-    Function(store_4),
-    Function(store_8),
-    Function(store_shared_4),
-];

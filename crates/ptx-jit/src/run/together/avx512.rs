@@ -344,17 +344,3 @@ functions! {
         "vpscatterdd [rax + zmm19] {{k2}}, zmm27",
     ];
 }
-
-/// By [`Together`].
-pub(super) static TABLE: [Function; Together::COUNT] = [
-    Function(load_row_4),
-    Function(load_row_8),
-    Function(store_row_4),
-    Function(store_row_8),
-    Function(load_4),
-    Function(load_8),
-    Function(load_shared_4),
-    Function(store_4),
-    Function(store_8),
-    Function(store_shared_4),
-];

@@ -10,10 +10,13 @@ pub(super) const HEADER: u64 = 16;
 
 /// Defines functions of a warp (`rdi`), the lanes that take part (`esi`), and the address of lane 0 (`rdx`). Each begins with a jump over its
 /// own length and the place that answers 1. `enter` saves what the lines change, and `leave` brings it back; at 8 a
-/// function ends that has done its work.
+/// function ends that has done its work. They come in the order of [`Together`], which is that of the table.
 macro_rules! functions {
     ($frame:tt $($(#[$meta:meta])* $name:ident: $lines:tt;)*) => {
         $(function!($(#[$meta])* $name: $frame $lines);)*
+
+        /// By [`Together`].
+        pub(in crate::run) static TABLE: [Function; Together::COUNT] = [$(Function($name)),*];
     };
 }
 pub(super) use functions;

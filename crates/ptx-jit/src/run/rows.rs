@@ -1,0 +1,36 @@
+//! What the polynomials of the special function unit take, for all lanes.
+//!
+//! Owns where it lies, and the bytes by which vectors of any width compute the unit's square. Must not know where it comes from.
+//!
+//! The square of a place of 17 bits has all products of the upper eight bits. Let l be the next seven bits, and u the upper eight
+//! without the lowest. Of the products of l and u, the unit adds those whose bits j and k have j + k >= 6, and shifts the sum right by
+//! six bits. That is a sum over k of the bit k of u, in its place, times those bits of l from j = 6 - k on: seven products of bytes,
+//! which instructions multiply and add up.
+
+use super::singles::Lanes;
+use cushim_ptx::alu::sfu::Row;
+
+/// The bits k of u, one in each byte, for k from 0 to 3.
+pub(super) const FIRST_BITS: i32 = 0x0804_0201;
+/// The bits of l that each of them is multiplied by.
+pub(super) const FIRST_KEPT: i32 = 0x7870_6040;
+/// The same for k from 4 to 6.
+pub(super) const LAST_BITS: i32 = 0x0040_2010;
+/// The same for k from 4 to 6.
+pub(super) const LAST_KEPT: i32 = 0x007f_7e7c;
+
+/// What the polynomials of lanes take.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Rows {
+    pub(super) first: Lanes,
+    pub(super) factors: [i32; 32],
+    pub(super) square: Lanes,
+}
+
+impl Rows {
+    /// Those of a lane.
+    #[inline(always)]
+    pub(super) fn row(&self, lane: usize) -> Row {
+        Row { first: self.first[lane], factors: self.factors[lane], square: self.square[lane] }
+    }
+}
