@@ -51,7 +51,9 @@ static void of_driver(const char *image, const char *file, int round) {
     check(cuModuleUnload(module), "unload", round);
 }
 static void write_file(const char *path, const char *text) {
-    FILE *file = fopen(path, "w");
+    // In place, as both texts are equally long: a file that is made empty waits for a disk with `discard`.
+    FILE *file = fopen(path, "r+");
+    if (!file) file = fopen(path, "w");
     check(!file || fputs(text, file) < 0 || fclose(file), path, 0);
 }
 

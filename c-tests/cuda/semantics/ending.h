@@ -77,7 +77,7 @@ static inline int all_ways(int argc, char **argv, const std::vector<const char *
         return run();
     }
     for (const char *one : ways)
-        again(one);
+        again(one, nullptr, 3 * PATIENCE); // Contexts are created one at a time on a GPU, beside others too.
     puts("end");
     return 0;
 }

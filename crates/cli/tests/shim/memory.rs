@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::lab::{How, Lab, Ran, stub};
 
 const ROUNDS: usize = 20_000;
-/// Fewer rounds where each opens a library, which takes the loader longer.
+/// Fewer rounds where each opens a library, which takes the loader longer, or writes a file.
 const OPENED: usize = 5_000;
 /// Allowed difference of allocators and tables, KiB; a leak of 780 bytes a round gave 1,900 and more.
 const SLACK: i64 = 400;
@@ -19,7 +19,7 @@ fn flat(what: &str, file: &str, more: How) -> Ran {
         lab.build("loads", "loads.c", &[&folder, "-l:libcudart.so.12", "-l:libcuda.so.1", "-ldl"]);
     let plugin = lab.plugin("libone.so", 12, 3);
     let file = if file == "plugin" { plugin } else { lab.path(file) };
-    let count = if what == "plugin" { OPENED } else { ROUNDS };
+    let count = if matches!(what, "plugin" | "file") { OPENED } else { ROUNDS };
     let rounds = count.to_string();
     let arguments = [what, &rounds, file.to_str().unwrap()];
     let run = |how: How| {
