@@ -125,6 +125,18 @@ impl Arena {
         arena
     }
 
+    /// Bytes of all allocations.
+    pub fn taken(&self) -> u64 {
+        lock(&self.state).live.values().map(|found| found.length).sum()
+    }
+
+    /// Bytes of large allocations that the system has no memory for yet, as nobody has touched them.
+    pub fn untouched(&self) -> u64 {
+        let state = lock(&self.state);
+        let large = state.live.iter().filter(|(_, found)| found.length >= LARGE);
+        large.map(|(at, found)| found.length - Granules::touched(*at, found.length)).sum()
+    }
+
     /// Where it lies: address and length.
     pub fn range(&self) -> (u64, u64) {
         self.granules.range()

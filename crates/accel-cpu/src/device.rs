@@ -108,8 +108,8 @@ fn number(name: &str, asked: Option<&str>, most: usize) -> Result<Option<usize>,
     }
 }
 
-/// The device with this number, of a machine with so many processors.
-pub fn describe(index: usize, processors: usize) -> Device {
+/// The device with this number, of a machine with so many processors, with so many bytes of memory.
+pub fn describe(index: usize, processors: usize, memory: u64) -> Device {
     let mut uuid = *b"cushim CPU    \0\0";
     if let Some(last) = uuid.last_mut() {
         *last = index as u8;
@@ -120,7 +120,7 @@ pub fn describe(index: usize, processors: usize) -> Device {
     Device {
         name: String::from("cushim CPU"),
         capability: capability(),
-        memory: memory(),
+        memory,
         processors: processors as u32,
         warp: 32,
         max_threads: MAX_THREADS,
@@ -158,17 +158,6 @@ pub fn describe(index: usize, processors: usize) -> Device {
         .collect(),
         isas: &[],
     }
-}
-
-/// The machine's memory, or what its control group leaves of it.
-fn memory() -> u64 {
-    // SAFETY: no arguments but numbers.
-    let (pages, size) =
-        unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
-    let all = (pages.max(0) as u64).saturating_mul(size.max(0) as u64);
-    let files = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"];
-    let limits = files.iter().filter_map(|file| std::fs::read_to_string(file).ok());
-    limits.filter_map(|text| text.trim().parse().ok()).fold(all, u64::min)
 }
 
 /// kHz.

@@ -137,6 +137,23 @@ impl Granules {
         unsafe { libc::mprotect(at as *mut _, bytes as usize, protection) == 0 }
     }
 
+    /// Bytes of whole pages that the system has memory for; all of them where it does not say.
+    pub(super) fn touched(address: u64, bytes: u64) -> u64 {
+        /// Pages that are asked for at once.
+        const PAGES: usize = 1 << 16;
+        let mut pages = vec![0_u8; PAGES.min((bytes / PAGE) as usize)];
+        let mut found = 0;
+        for at in (address..address + bytes).step_by(PAGES * PAGE as usize) {
+            let length = (address + bytes - at).min((PAGES as u64) * PAGE);
+            // SAFETY: a byte for each of these pages.
+            let done = unsafe { libc::mincore(at as *mut _, length as usize, pages.as_mut_ptr()) };
+            let own = pages.get(..(length / PAGE) as usize).unwrap_or_default();
+            let there = own.iter().filter(|page| **page & 1 != 0).count() as u64 * PAGE;
+            found += if done == 0 { there } else { length };
+        }
+        found
+    }
+
     /// A wish: a system that refuses it changes nothing else.
     fn advise(&self, at: u64, bytes: u64, advice: i32) {
         // SAFETY: pages of the range, and only how they are backed changes, or what nobody has any more goes.

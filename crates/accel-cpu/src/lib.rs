@@ -8,6 +8,7 @@
 //! [`tensor`] descriptors, [`device`] what is said of it as a CUDA device. Must not know: CUDA's handles.
 
 pub mod arena;
+mod budget;
 mod bulk;
 mod cache;
 mod children;
@@ -20,6 +21,7 @@ mod fault;
 mod granules;
 mod heap;
 mod host;
+mod machine;
 mod memory;
 mod pool;
 mod shared;
@@ -31,6 +33,7 @@ mod watch;
 use std::alloc::Layout;
 use std::sync::Arc;
 
+use budget::Budget;
 use code::CpuCode;
 use cushim_accel::queue::SoftwareQueue;
 use cushim_accel::{
@@ -41,17 +44,19 @@ use cushim_check::{Kind, Options};
 use cushim_profile::Profiler;
 use cushim_ptx::exec::tensor::TensorMap;
 use executor::CpuExecutor;
+use machine::Machine;
 use memory::Memory;
 
 /// The CPU.
 pub struct Cpu {
     devices: Vec<Device>,
     memory: Arc<Memory>,
+    budget: Budget,
     executor: Arc<CpuExecutor>,
 }
 
 /// The CPU as an accelerator: `CUSHIM_CPU_DEVICES` devices, else one; `CUSHIM_CPU_THREADS` threads at
-/// most for one grid, else as many as the process has processors. `CUSHIM_CPU=interpreter` keeps every kernel with the
+/// most for one grid, else as many as the process has processors. `CUSHIM_CPU_MEMORY` bytes of memory ([`budget`]). `CUSHIM_CPU=interpreter` keeps every kernel with the
 /// interpreter; without it, those that the compiler does not take: `CUSHIM_CPU=report` says on stderr which, and why.
 /// `CUSHIM_CPU_LEVEL` has code made, and loops of the interpreter chosen, for a lesser processor than this one
 /// ([`cushim_ptx::Level`]). `CUSHIM_FMAD=off` leaves products and sums unfused that a GPU fuses ([`code`]).
@@ -67,6 +72,9 @@ pub fn new() -> Cpu {
     }
     let count = device::count(variable("CUSHIM_CPU_DEVICES").as_deref()).inspect_err(said);
     let count = count.unwrap_or(1);
+    let (budget, right) =
+        Budget::new(Machine::this(), count, variable(budget::VARIABLE).as_deref());
+    let _ = right.inspect_err(said);
     let (base, size) = memory.arena.range();
     let interpreted = std::env::var_os("CUSHIM_CPU").is_some_and(|how| how == "interpreter");
     if let Err(found) = cushim_ptx::Level::in_use() {
@@ -86,8 +94,9 @@ pub fn new() -> Cpu {
         profiler: profiler(),
         answers: Arc::default(),
     };
-    let devices = (0..count).map(|n| device::describe(n, processors)).collect();
-    Cpu { devices, memory, executor: Arc::new(executor) }
+    let described = |n| device::describe(n, processors, budget.device());
+    let devices = (0..count).map(described).collect();
+    Cpu { devices, memory, budget, executor: Arc::new(executor) }
 }
 
 /// Who counts what kernels do, where the launcher asks for it.
@@ -115,11 +124,24 @@ impl Accelerator for Cpu {
             MemoryKind::Managed => Kind::Managed,
         };
         let (bytes, align) = (layout.size() as u64, layout.align() as u64);
+        if !self.budget.permits(&self.memory.arena, bytes) {
+            return Err(Failure::OutOfMemory);
+        }
         self.memory.allocate(kind, bytes, align).ok_or(Failure::OutOfMemory)
     }
 
     fn free(&self, address: u64) {
         self.memory.free(address);
+    }
+
+    fn left(&self, most: u64) -> u64 {
+        self.budget.left(&self.memory.arena, most)
+    }
+
+    fn refused(&self, bytes: u64, free: u64) {
+        if let Some(text) = self.budget.refused(bytes, free) {
+            cushim_accel::say(&text);
+        }
     }
 
     fn is_own(&self, address: u64) -> bool {

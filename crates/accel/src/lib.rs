@@ -54,6 +54,15 @@ pub trait Accelerator: Send + Sync {
     /// waited.
     fn free(&self, address: u64);
 
+    /// Bytes that whoever gives the memory has left for allocations, where that may be less than a device's memory without
+    /// what is in use: `most` if it has at least as many.
+    fn left(&self, most: u64) -> u64 {
+        most
+    }
+
+    /// An allocation of so many bytes of a device was refused, and so many are free: the user may be told.
+    fn refused(&self, _bytes: u64, _free: u64) {}
+
     /// Whether an address belongs to [`Accelerator::allocate`], in use or not, and never to the
     /// program's own memory, so that pointers to freed memory are recognised.
     fn is_own(&self, _address: u64) -> bool {

@@ -43,11 +43,12 @@ pub const PTXAS: &str = "CUSHIM_PTXAS";
 /// The clang that translates PTX for AMD's GPUs, where it is not in the usual places.
 pub const CLANG: &str = "CUSHIM_CLANG";
 
-/// For the backend `cpu`: the number of devices (1 to 16), the threads that run kernels,
+/// For the backend `cpu`: the number of devices (1 to 16), bytes of memory of each, the threads that run kernels,
 /// `interpreter` (nothing is compiled), the processor level that kernels may use, the compute
 /// capability.
-pub const CPU: [&str; 5] = [
+pub const CPU: [&str; 6] = [
     "CUSHIM_CPU_DEVICES",
+    "CUSHIM_CPU_MEMORY",
     "CUSHIM_CPU_THREADS",
     "CUSHIM_CPU",
     "CUSHIM_CPU_LEVEL",

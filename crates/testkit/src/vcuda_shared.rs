@@ -20,6 +20,8 @@ fn start() {
         // SAFETY: places for the results; no other thread runs yet.
         unsafe {
             std::env::set_var("CUSHIM_BACKEND", "cpu");
+            // What is free depends on nothing else on the machine.
+            std::env::set_var("CUSHIM_CPU_MEMORY", "1G");
             assert_eq!(api::cuInit(Flags(0)), 0);
             assert_eq!(api::cuDevicePrimaryCtxRetain(Out(&raw mut context), Device(0)), 0);
             assert_eq!(api::cuCtxSetCurrent(context), 0);

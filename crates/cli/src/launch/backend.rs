@@ -303,6 +303,7 @@ impl Cuda {
         }
         if self.backend == Backend::Cpu {
             put("JAX's check", Ok(stand_in::constraints()));
+            put("XLA's products", Ok(stand_in::products().into_iter().collect()));
         }
         if self.stand_ins {
             // `cushim env` does not know its program, and its line is for shells that have a PATH of their own.

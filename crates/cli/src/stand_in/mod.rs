@@ -78,6 +78,25 @@ pub fn constraints() -> Vec<(&'static str, OsString)> {
     [CHECK_OF_JAX].into_iter().filter(is_unset).map(|name| (name, OsString::from("1"))).collect()
 }
 
+/// The variable that has XLA multiply matrices by cuBLAS, which is fast here; XLA would first compile and time several dozen
+/// kernels of Triton's for each product: minutes, of which a GPU's compiler takes seconds. What the user says of
+/// it stays, and so does a value that names a file.
+pub fn products() -> Option<(&'static str, OsString)> {
+    let before = std::env::var_os(FLAGS_OF_XLA).unwrap_or_default().into_string().ok()?;
+    let is_file = !before.is_empty() && !before.trim_start().starts_with('-');
+    if is_file || before.contains(PRODUCTS_OF_XLA) {
+        return None;
+    }
+    let all = format!("{before} {PRODUCTS_OF_XLA}=false");
+    Some((FLAGS_OF_XLA, OsString::from(all.trim_start())))
+}
+
+/// Flags of XLA, separated by spaces, or the file that has them; a flag that XLA does not know ends the process.
+const FLAGS_OF_XLA: &str = "XLA_FLAGS";
+
+/// Whether kernels of Triton's may multiply matrices. XLA has had it since 2022.
+const PRODUCTS_OF_XLA: &str = "--xla_gpu_enable_triton_gemm";
+
 /// JAX skips that check where it is not empty (undocumented; `jax_plugins/xla_cuda*`).
 const CHECK_OF_JAX: &str = "JAX_SKIP_CUDA_CONSTRAINTS_CHECK";
 

@@ -412,6 +412,28 @@ fn jax_leaves_out_a_check_that_needs_nvidias_driver() {
     }
 }
 
+/// XLA's search for the fastest kernel of a product takes minutes on the CPU. The user's own setting stays.
+#[test]
+fn xla_multiplies_by_cublas() {
+    let bench = Bench::new();
+    bench.backends();
+    for (backend, set, expected) in [
+        ("cpu", None, "<--xla_gpu_enable_triton_gemm=false>"),
+        ("cpu", Some("--xla_dump_to=a"), "<--xla_dump_to=a --xla_gpu_enable_triton_gemm=false>"),
+        ("cpu", Some("--xla_gpu_enable_triton_gemm=true"), "<--xla_gpu_enable_triton_gemm=true>"),
+        ("cpu", Some("flags.txt"), "<flags.txt>"),
+        ("native", None, "<unset>"),
+        ("driver", None, "<unset>"),
+    ] {
+        let show = "echo \"<${XLA_FLAGS-unset}>\"";
+        let mut command = bench.cushim(&["run", "--backend", backend, "sh", "-c", show]);
+        command.env_remove("XLA_FLAGS");
+        command.envs(set.map(|value| ("XLA_FLAGS", value)));
+        let done = bench.start(&mut command).done();
+        assert_eq!(done.stdout.trim_end(), expected, "{backend}: {done:?}");
+    }
+}
+
 /// Programs that start ptxas find ours: on the backend cpu only, and not with --no-ptxas-stand-in.
 #[test]
 fn ptxas_has_a_stand_in() {

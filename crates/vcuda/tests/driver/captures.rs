@@ -206,3 +206,44 @@ fn an_update_is_of_the_same_shape() {
     let (apart, chain) = (instance(side), place_mut(&mut [77u64; 8]));
     assert_eq!(unsafe { api::cuGraphExecUpdate_v2(apart, same, chain) }, 910);
 }
+
+/// As XLA does it: the nodes of the child keep their handles, by which the instance's are changed.
+#[test]
+fn a_child_graph_may_be_moved() {
+    if !in_child("captures::a_child_graph_may_be_moved") {
+        return;
+    }
+    start();
+    let data = device(&[0; 4]);
+    let (mut graph, mut child, mut other) = (Graph(0), Graph(0), Graph(0));
+    let (mut made, mut exec) = (Node(0), GraphExec(0));
+    unsafe {
+        for to in [&mut graph, &mut child, &mut other] {
+            assert_eq!(api::cuGraphCreate(Out(to), Flags(0)), 0);
+        }
+        let node = fill(child, data, 5, &[]);
+        // CUgraphNodeParams: type, reserved, graph and ownership of CUDA_CHILD_GRAPH_NODE_PARAMS.
+        let add = |to: Graph, child: Graph, how: u64, made: &mut Node| {
+            let mut raw = [0_u64; 32];
+            (raw[0], raw[2], raw[3]) = (4, child.0 as u64, how);
+            let (none, at) = (Ptr(0), place(&raw));
+            api::cuGraphAddNode_v2(Out(made), to, none, none, 0, at)
+        };
+        assert_eq!(add(graph, graph, 1, &mut made), 1, "into itself");
+        assert_eq!(add(graph, child, 7, &mut made), 1, "no such ownership");
+        assert_eq!(add(graph, child, 1, &mut made), 0);
+        assert_eq!(add(other, child, 1, &mut made), 1, "it is the first graph's");
+        assert_eq!(add(child, graph, 1, &mut made), 1, "which is around it");
+        assert_eq!(api::cuGraphDestroy(child), 1);
+        assert_eq!(api::cuGraphInstantiateWithFlags(Out(&raw mut exec), graph, Flags64(0)), 0);
+        let params = [data.0 as u64 + 1, 0, 9 | 1 << 32, 1, 1];
+        let code = api::cuGraphExecMemsetNodeSetParams(exec, node, place(&params), Context(0));
+        assert_eq!(code, 0);
+        assert_eq!(api::cuGraphLaunch(exec, Stream(0)), 0);
+        assert_eq!(api::cuStreamSynchronize(Stream(0)), 0);
+        assert_eq!(bytes::<4>(data), [0, 9, 0, 0]);
+        assert_eq!(api::cuGraphDestroy(graph), 0);
+        let mut kind = 0i32;
+        assert_eq!(api::cuGraphNodeGetType(node, Out(&raw mut kind)), 1, "gone with its graph");
+    }
+}

@@ -41,6 +41,8 @@ pub fn in_child(test: &str) -> bool {
             .env("VCUDA_TEST_CHILD", "1")
             .env("CUSHIM_BACKEND", backend)
             .env("CUSHIM_CPU_THREADS", "2")
+            // What is free depends on nothing else on the machine.
+            .env("CUSHIM_CPU_MEMORY", "1G")
             .output()
             .unwrap();
         let text = String::from_utf8_lossy(&output.stderr);

@@ -53,6 +53,34 @@ fn memory_is_allocated_described_and_freed() {
 }
 
 #[test]
+fn more_than_is_free_is_refused() {
+    if !in_child("memory::more_than_is_free_is_refused") {
+        return;
+    }
+    start();
+    let (mut free, mut total, mut p, mut kept) = (0usize, 0usize, Ptr(0), Ptr(0x40));
+    unsafe {
+        assert_eq!(api::cuMemGetInfo_v2(Out(&raw mut free), Out(&raw mut total)), 0);
+        if std::env::var("CUSHIM_BACKEND").as_deref() == Ok("cpu") {
+            assert_eq!(total, 1 << 30, "as CUSHIM_CPU_MEMORY says");
+        }
+        assert_eq!(api::cuMemAlloc_v2(Out(&raw mut kept), total + 1), 2);
+        assert_eq!(api::cuMemAlloc_v2(Out(&raw mut p), free / 4 * 3), 0);
+        assert_eq!(api::cuMemAlloc_v2(Out(&raw mut kept), free / 2), 2);
+        assert_eq!(api::cuMemAllocManaged(Out(&raw mut kept), free / 2, Flags(1)), 2);
+        assert_eq!(kept, Ptr(0x40), "outputs stay on error");
+        assert_eq!(api::cuMemFree_v2(p), 0);
+        assert_eq!(api::cuMemAlloc_v2(Out(&raw mut p), free / 2), 0);
+        assert_eq!(api::cuMemFree_v2(p), 0);
+        // A pool's reservation counts once.
+        let legacy = Stream(1);
+        assert_eq!(api::cuMemAllocAsync(Out(&raw mut p), free / 4 * 3, legacy), 0);
+        assert_eq!(api::cuMemAllocAsync(Out(&raw mut kept), free / 2, legacy), 2);
+        assert_eq!(api::cuMemFreeAsync(p, legacy), 0);
+    }
+}
+
+#[test]
 fn host_memory_is_allocated_and_registered() {
     if !in_child("memory::host_memory_is_allocated_and_registered") {
         return;

@@ -54,7 +54,12 @@ pub unsafe fn add(
     // SAFETY: the list has `count` handles and `to` is null or has room, by the caller's promise.
     unsafe {
         let after = ids(graph, dependencies, count)?;
-        let node = graph.add(payload()?, &after)?;
+        let payload = payload()?;
+        let child = if let Payload::Child(child) = &payload { Some(child.clone()) } else { None };
+        let node = graph.add(payload, &after)?;
+        if let Some(child) = child {
+            child.own();
+        }
         give(to, Node(handle(&node)))
     }
 }
@@ -109,16 +114,25 @@ unsafe fn made(graph: &Arc<Object>, from: Ptr) -> Result<Payload, i32> {
     unsafe {
         match take::<i32>(from)? {
             CONDITIONAL => super::condition::node(graph, Ptr(from.0 + params::MEMBER)),
+            CHILD => match take(Ptr(from.0 + params::MEMBER + 8))? {
+                CLONE => params::any(from),
+                MOVE => params::moved(graph, abi::Graph(take(Ptr(from.0 + params::MEMBER))?)),
+                _ => Err(status::INVALID_VALUE),
+            },
             _ => params::any(from),
         }
     }
 }
 
+/// `CU_GRAPH_NODE_TYPE_GRAPH`, `CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE`, `_MOVE`.
+const CHILD: i32 = 4;
+const CLONE: i32 = 0;
+const MOVE: i32 = 1;
 /// `CU_GRAPH_NODE_TYPE_CONDITIONAL`.
 const CONDITIONAL: i32 = 13;
 
 fn destroy(graph: &Arc<Object>) -> Result<(), i32> {
-    if graph.owned {
+    if graph.is_owned() {
         return Err(status::INVALID_VALUE);
     }
     graph.forget();

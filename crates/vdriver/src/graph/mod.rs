@@ -114,7 +114,7 @@ pub struct Graph {
     /// The program has its handle and its nodes' handles.
     public: bool,
     /// It belongs to a node or an instance: the program cannot destroy it.
-    pub owned: bool,
+    owned: AtomicBool,
     /// The graph in which it is the body of a conditional node.
     parent: Weak<Graph>,
     /// The claim that its instance holds, where it may have one only.
@@ -179,12 +179,32 @@ impl Graph {
 
     fn within(parent: Weak<Graph>, original: usize, public: bool, owned: bool) -> Arc<Graph> {
         let id = NEXT_GRAPH.fetch_add(1, Ordering::Relaxed);
-        let (single, state) = (Mutex::default(), Mutex::default());
+        let (single, state, owned) = (Mutex::default(), Mutex::default(), AtomicBool::new(owned));
         let graph = Arc::new(Graph { id, original, public, owned, parent, single, state });
         if public {
             GRAPHS.add(graph.clone());
         }
         graph
+    }
+
+    /// Whether it belongs to a node or an instance.
+    pub fn is_owned(&self) -> bool {
+        self.owned.load(Ordering::Acquire)
+    }
+
+    /// It belongs to a node from now on.
+    pub fn own(&self) {
+        self.owned.store(true, Ordering::Release);
+    }
+
+    /// Whether it is another graph, or has it inside.
+    pub fn holds(&self, other: &Graph) -> bool {
+        let inside = |node: &Arc<Node>| match &*lock(&node.payload) {
+            Payload::Child(child) => child.holds(other),
+            Payload::Condition(node) => node.bodies.iter().any(|body| body.holds(other)),
+            _ => false,
+        };
+        self.id == other.id || self.nodes().iter().any(inside)
     }
 
     /// The graph, and those in which it is a body.

@@ -240,6 +240,21 @@ pub fn child(graph: abi::Graph) -> Result<Payload, i32> {
     Ok(Payload::Child(graph.copy(true, true)))
 }
 
+/// A graph that becomes a node's of another graph, and whose nodes keep their handles.
+///
+/// # Errors
+/// CUDA_ERROR_INVALID_VALUE where it belongs to a node already, or has the other one inside; as [`child`].
+pub fn moved(into: &Arc<super::Graph>, graph: abi::Graph) -> Result<Payload, i32> {
+    let graph = super::graph(graph)?;
+    if graph.is_owned() || graph.holds(into) {
+        return Err(status::INVALID_VALUE);
+    }
+    if graph.has_memory() || graph.has_conditions() {
+        return Err(status::NOT_SUPPORTED);
+    }
+    Ok(Payload::Child(graph))
+}
+
 /// A node that frees what a graph allocates at this address.
 ///
 /// # Errors

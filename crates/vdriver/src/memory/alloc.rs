@@ -5,7 +5,7 @@
 use cushim_abi::types::*;
 
 use super::Source;
-use super::take::allocate;
+use super::take::{self, allocate};
 use crate::context::{current, current_to_free, top};
 use crate::device::device;
 use crate::entry::{entry, on_stream};
@@ -77,10 +77,8 @@ entry! {
 
     fn cuMemGetInfo_v2 (free: Out<usize>, total: Out<usize>) {
         let context = current()?;
-        let all = accelerator().devices().get(context.device).map_or(0, |device| device.memory);
-        let used = super::used(context.device) + super::pool::reserved(context.device);
-        offer(free, all.saturating_sub(used) as usize);
-        offer(total, all as usize);
+        offer(free, take::free(context.device) as usize);
+        offer(total, take::total(context.device) as usize);
         Ok(())
     }
 

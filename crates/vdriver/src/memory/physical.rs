@@ -14,7 +14,7 @@ use crate::argument::At;
 use crate::device::device;
 use crate::entry::entry;
 use crate::handle::{Handles, handle};
-use crate::state::{accelerator, check, give, sharing, take};
+use crate::state::{check, give, sharing, take};
 use crate::status;
 use cushim_accel::file;
 use cushim_accel::locks::lock;
@@ -145,12 +145,8 @@ unsafe fn asked(from: Ptr) -> Result<Asked, i32> {
 fn make(asked: &Asked, bytes: u64) -> Result<Arc<Physical>, i32> {
     let Asked { location, exported } = *asked;
     let number = location[1] as usize;
-    if location[0] == ON_DEVICE {
-        let total = accelerator().devices().get(number).map_or(0, |device| device.memory);
-        let taken = super::used(number) + super::pool::reserved(number);
-        if total.saturating_sub(taken) < bytes {
-            return Err(status::OUT_OF_MEMORY);
-        }
+    if location[0] == ON_DEVICE && !super::take::has(number, bytes) {
+        return Err(status::OUT_OF_MEMORY);
     }
     let what = format!("{WHAT}-{}-{}", location[0], location[1]);
     let file = file::create(&what, bytes).ok_or(status::OUT_OF_MEMORY)?;

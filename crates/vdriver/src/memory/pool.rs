@@ -127,8 +127,9 @@ impl Pool {
 
     fn memory(&self, bytes: usize) -> Result<u64, i32> {
         match &self.backing {
+            Some(_) if !super::take::has(self.device, 0) => Err(status::OUT_OF_MEMORY),
             Some(backing) => backing.allocate(bytes),
-            None => super::take::allocate(self.device, self.kind, bytes),
+            None => super::take::allocate_reserved(self.device, self.kind, bytes),
         }
     }
 
