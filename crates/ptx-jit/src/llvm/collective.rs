@@ -3,11 +3,12 @@
 //! Owns which of it is done in the text. Lanes that would wait for others of the warp are not for this emitter. Must not know
 //! control flow.
 
-use super::emitter::{Emit, Refused, Val};
-use super::lookup::{permuted, steps};
+use super::emitter::{Emit, LANES, Refused, Val};
+use super::lookup::{permuted, reordered, steps};
 use crate::simt::plan::shape::Class;
 use crate::warp::{INTERFACE, Which, task};
 use cushim_ptx::Level;
+use cushim_ptx::exec::shuffle_source;
 use cushim_ptx::ir::{Inst, Src};
 use cushim_ptx::sem::{Collective, CollectiveOp, Vote, Way};
 use cushim_translate::llvm::Value;
@@ -94,6 +95,15 @@ impl Emit<'_> {
     fn shuffled(&mut self, inst: &Inst, way: Way, args: &[(Val, Class)]) -> Option<(Value, Value)> {
         let (Some(Src::Imm(clamp)), None) = (inst.src.get(2), inst.guard) else { return None };
         let whole = self.full && args[..2].iter().all(|(_, class)| *class == Class::Narrow);
+        if let (true, Some(Src::Imm(by))) = (whole, inst.src.get(1)) {
+            let all: [(usize, bool); LANES as usize] =
+                std::array::from_fn(|lane| shuffle_source(way, lane, *by, *clamp));
+            let v = self.lanes(&args[0].0, 32);
+            let b = self.vector();
+            let v = reordered(b, v, &all.map(|(from, _)| from));
+            let inside = steps(b, |l| i64::from(all[l as usize].1));
+            return Some((v, b.icmp_with("ne", inside, 0)));
+        }
         if !whole || !matches!(Level::in_use(), Ok(Level::V4)) {
             return None;
         }

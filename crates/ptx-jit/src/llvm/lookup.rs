@@ -55,6 +55,13 @@ pub(super) fn permuted(b: &mut Body, v: Value, from: Value) -> Value {
     joined(b, &halves)
 }
 
+/// The same of lanes that are known when the text is made, on any processor.
+pub(super) fn reordered(b: &mut Body, v: Value, from: &[usize; LANES as usize]) -> Value {
+    let order: Vec<String> = from.iter().map(|l| format!("i32 {l}")).collect();
+    let (v, order) = (b.typed(v), order.join(", "));
+    b.result(Type::Int(32), &format!("shufflevector {v}, <32 x i32> poison, <32 x i32> <{order}>"))
+}
+
 /// Of two registers the elements that another has the numbers of.
 fn of_two(b: &mut Body, low: &str, index: &str, high: &str) -> String {
     b.declare(&format!("declare <16 x i32> {NAME}(<16 x i32>, <16 x i32>, <16 x i32>)"));
@@ -80,7 +87,7 @@ fn order(lanes: std::ops::Range<u32>) -> String {
 }
 
 /// A line whose result is no value of all lanes: its name.
-fn line(b: &mut Body, text: &str) -> String {
+pub(super) fn line(b: &mut Body, text: &str) -> String {
     let name = format!("%h{}", b.number());
     b.line(&format!("{name} = {text}"));
     name

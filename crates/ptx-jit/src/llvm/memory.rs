@@ -307,6 +307,9 @@ impl Emit<'_> {
     }
 
     fn gather(&mut self, pointers: &str, bits: u32, mask: Value) -> Value {
+        if !matches!(Level::in_use(), Ok(Level::V4)) {
+            return self.gather_by_lanes(pointers, bits, mask);
+        }
         let lanes = self.truths(mask);
         let lanes = self.vector().typed(lanes);
         let name = format!("@llvm.masked.gather.v32i{bits}.v32p0");
@@ -438,6 +441,9 @@ impl Emit<'_> {
     }
 
     fn scatter(&mut self, pointers: &str, v: Value, mask: Value) {
+        if mask.constant().is_none() && !matches!(Level::in_use(), Ok(Level::V4)) {
+            return self.scatter_by_lanes(pointers, v, mask);
+        }
         let bits = v.ty.bits();
         let v = self.vector().typed(v);
         let lanes = self.truths(mask);

@@ -10,6 +10,7 @@ mod address;
 mod ahead;
 mod asked;
 mod atomic;
+mod by_lanes;
 mod collective;
 mod control;
 mod emitter;
