@@ -45,11 +45,27 @@ struct Ran {
     status: Option<i32>,
 }
 
-/// Runs `cushim load OPTIONS… IMAGE ARGS…`.
-fn load(options: &[&str], image: &Path, args: &[&str], input: &str) -> Ran {
+/// `cushim load OPTIONS… IMAGE ARGS…`.
+fn loading(options: &[&str], image: &Path, args: &[&str]) -> Command {
     let mut command = Command::new("timeout");
     command.args(["60", env!("CARGO_BIN_EXE_cushim"), "load", "--backend", "cpu"]).args(options);
     command.arg(image).args(args).env("ECHO_TEST", "seen").env_remove("CUSHIM_BACKEND");
+    command
+}
+
+/// Runs it.
+fn load(options: &[&str], image: &Path, args: &[&str], input: &str) -> Ran {
+    run(loading(options, image, args), input)
+}
+
+/// Runs it without compiling the kernel, for tests of the host's side only: an unoptimised build takes seconds to compile.
+fn interpreted(options: &[&str], image: &Path, args: &[&str]) -> Ran {
+    let mut command = loading(options, image, args);
+    command.env("CUSHIM_CPU", "interpreter");
+    run(command, "")
+}
+
+fn run(mut command: Command, input: &str) -> Ran {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
@@ -223,15 +239,15 @@ fn what_a_device_must_not_send_ends_it_with_a_message() {
         ("system", &["--allow", "files"], "--allow system would let it"),
         ("mode", &["--allow", "files"], "with the mode"),
     ] {
-        let ran = load(options, &image, &[what], "");
+        let ran = interpreted(options, &image, &[what]);
         assert_eq!((ran.out.as_str(), ran.status), ("", Some(134)), "{what}: {ran:?}");
         assert!(ran.err.starts_with("cushim: the program was ended: "), "{what}: {ran:?}");
         assert!(ran.err.contains(why), "{what}: {ran:?}");
     }
     let both = ["--allow", "files,system"];
-    assert_eq!(load(&both, &image, &["system"], ""), ended("ran\nstill here\n", 0));
+    assert_eq!(interpreted(&both, &image, &["system"]), ended("ran\nstill here\n", 0));
     let heap = compile(&clang, &lab, "heap", "heap", &["-O2"]);
-    let ran = load(&[], &heap, &["free"], "");
+    let ran = interpreted(&[], &heap, &["free"]);
     assert!(ran.status == Some(134) && ran.err.contains("FREE: 0x1234"), "{ran:?}");
 }
 
