@@ -46,7 +46,7 @@ has them: the unstripped program or its debug file. Files in /usr/lib/debug and 
 
 Variables of the backend cpu:
   CUSHIM_CPU_DEVICES=N     number of devices, 1 to 16, for programs that want several [default: 1]
-  CUSHIM_CPU_MEMORY=BYTES  memory of a device, as 512M or 24G [default: half of the machine's memory]
+  CUSHIM_CPU_MEMORY=BYTES  memory of a device, as 512M or 24G [default: half of the machine's]
   CUSHIM_CPU_THREADS=N     number of threads that run kernels [default: one per processor]
   CUSHIM_CPU=report        print which kernels are interpreted instead of compiled, and why
   CUSHIM_CPU_CAPABILITY=N  compute capability, 8.0 or 9.0 [default: 8.0]
