@@ -83,7 +83,8 @@ def built(name, python, package, environment):
     ran = subprocess.run([python, "-m", "pip", "install", "-q", package], env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                          text=True, check=False)
     if ran.returncode:
-        skips.left_out("python-check: %s cannot be built: %s" % (name, " | ".join(ran.stdout.strip().splitlines()[-30:])))
+        errors = [line.strip() for line in ran.stdout.splitlines() if "error:" in line]
+        skips.left_out("python-check: %s cannot be built: %s" % (name, " | ".join(errors[:2])))
     return ran.returncode == 0
 
 

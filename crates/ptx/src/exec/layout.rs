@@ -96,6 +96,10 @@ mod tests {
   ld.shared.u32 %r, [first]; ld.shared.u32 %r, [second]; ld.shared.u32 %r, [none]; ld.shared.u32 %r, [room]; ret; }";
         let module = crate::check(&crate::parse(TEXT).unwrap()).unwrap();
         let (places, size) = shared_layout(&module, module.function("k").unwrap());
-        assert_eq!((places, size), (vec![0, 5000, 5004, 5004], 5004), "as ptxas, which warns that it ignores `.extern`");
+        assert_eq!(
+            (places, size),
+            (vec![0, 5000, 5004, 5004], 5004),
+            "as ptxas, which warns that it ignores `.extern`"
+        );
     }
 }
