@@ -3,8 +3,33 @@
 A tensor is memory of the driver's with `data_ptr` and `dtype`, which is all that Triton asks of one.
 """
 import ctypes
+import importlib.metadata
+import sys
+import types
 
 import numpy as np
+
+
+def as_torch():
+    """What Triton before 3.8 asks of PyTorch about the one device and the default stream."""
+    torch = types.ModuleType("torch")
+    torch.version = types.SimpleNamespace(hip=None)
+    torch.cuda = types.SimpleNamespace(is_available=lambda: True, current_device=lambda: 0, set_device=lambda device: None,
+                                       get_device_capability=capability)
+    torch._C = types.ModuleType("torch._C")
+    torch._C._cuda_getCurrentRawStream = lambda device: 0
+    return {"torch": torch, "torch._C": torch._C}
+
+
+def capability(device=0):
+    values = ctypes.c_int(), ctypes.c_int()
+    for value, attribute in zip(values, (75, 76)):
+        assert cuda.cuDeviceGetAttribute(ctypes.byref(value), attribute, device or 0) == 0
+    return tuple(value.value for value in values)
+
+
+if tuple(int(part) for part in importlib.metadata.version("triton").split(".")[:2]) < (3, 8):
+    sys.modules.update(as_torch())
 import triton
 import triton.language as tl
 
@@ -75,6 +100,9 @@ def norm_kernel(x, out, columns, eps, BLOCK: tl.constexpr):
 
 
 random = np.random.default_rng(7)
+# Before 3.8 nothing makes a context until the first launch, which comes after the first allocation.
+context = ctypes.c_void_p()
+assert cuda.cuInit(0) == 0 and cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) == 0 and cuda.cuCtxSetCurrent(context) == 0
 triton.runtime.driver.active.get_current_device()
 
 x, y = random.random(98432, dtype=np.float32), random.random(98432, dtype=np.float32)

@@ -127,7 +127,8 @@ pub(super) fn storage<'a>(
     let mut size = size(v)?;
     match v.space {
         Space::Shared => {
-            let dynamic = v.linkage == Linkage::Extern || v.dims.contains(&None);
+            // ptxas ignores `.extern` where the size is known (seen with 11.8, 12.4 and 13.5), and Taichi's kernels rely on it.
+            let dynamic = v.dims.contains(&None) || v.linkage == Linkage::Extern && size == 0;
             let size = if dynamic { 0 } else { size };
             out.shared.push(SharedVar { name: v.name.into(), size, align: align(v), dynamic });
             Ok(Symbol::Shared(out.shared.len() as u32 - 1))

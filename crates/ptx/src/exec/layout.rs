@@ -78,3 +78,28 @@ pub fn initial_bytes(module: &Module, global: u32, addresses: &[u64]) -> Vec<u8>
     }
     bytes
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_external_variable_is_dynamic_only_without_a_size() {
+        const TEXT: &str = ".version 6.3\n.target sm_75\n.address_size 64
+.extern .shared .align 8 .b8 first[5000];
+.extern .shared .align 4 .b32 second;
+.extern .shared .align 4 .b8 none[0];
+.extern .shared .align 4 .b8 room[];
+.entry k() {
+  .reg .u32 %r;
+  ld.shared.u32 %r, [first]; ld.shared.u32 %r, [second]; ld.shared.u32 %r, [none]; ld.shared.u32 %r, [room]; ret; }";
+        let module = crate::check(&crate::parse(TEXT).unwrap()).unwrap();
+        let (places, size) = shared_layout(&module, module.function("k").unwrap());
+        assert_eq!(
+            (places, size),
+            (vec![0, 5000, 5004, 5004], 5004),
+            "as ptxas, which warns that it ignores `.extern`"
+        );
+    }
+}
