@@ -95,8 +95,8 @@ impl Host for Quiet {
 
 /// What the kernel leaves in memory.
 fn run(kernel: &Kernel, module: &Module) -> Vec<u8> {
-    let mut memory = vec![0u64; 1 << 14];
-    let base = memory.as_mut_ptr() as u64;
+    let mut memory = vec![0u64; (1 << 14) + 8];
+    let base = (memory.as_mut_ptr() as u64).next_multiple_of(Arena::ALIGNED);
     // SAFETY: used through this address only until `memory` goes.
     let arena = unsafe { Arena::new(base, 1 << 17) }.unwrap();
     let mut params = base.to_le_bytes().to_vec();

@@ -132,16 +132,18 @@ impl Emit<'_> {
                 let first = self.b.ins().iadd_imm_s(start, low + from);
                 let length = span + to - from;
                 let memory = if shared { Memory::Shared } else { Memory::Device };
-                let mut inside = self.within(first, length, memory);
+                // Where the first place is aligned as what has to be, one comparison tells both.
+                let as_first = (from - odd) % align == 0;
+                let mut inside = match as_first {
+                    true => self.within_aligned(first, length, memory, align),
+                    false => self.within(first, length, memory),
+                };
                 if let Some(fits) = fits {
                     inside = self.b.ins().band(inside, fits);
                 }
-                if align > 1 {
+                if !as_first {
                     let least = self.b.ins().iadd_imm_s(start, low + odd);
-                    let low_bits = self.i64(align - 1);
-                    let rest = self.b.ins().band(least, low_bits);
-                    let zero = self.i64(0);
-                    let aligned = self.b.ins().icmp(IntCC::Equal, rest, zero);
+                    let aligned = self.is_aligned(least, align);
                     inside = self.b.ins().band(inside, aligned);
                 }
                 let start = if shared {
@@ -199,6 +201,41 @@ impl Emit<'_> {
             self.set_field(mask, INTERFACE.warp.taking);
             self.told = Some(mask);
         }
+    }
+
+    /// As [`Self::within`], and whether the first place is a multiple of a power of two.
+    fn within_aligned(&mut self, first: Value, length: i64, memory: Memory, align: i64) -> Value {
+        let (from, size) = match memory {
+            Memory::Device => {
+                let arena = self.constant_field(types::I64, INTERFACE.warp.arena);
+                let size = self.constant_field(types::I64, INTERFACE.warp.arena_size);
+                (self.b.ins().isub(first, arena), size)
+            }
+            // There is room for the length, so that what is left does not go below zero.
+            Memory::Shared if length <= self.shared_size => {
+                (first, self.constant_field(types::I64, INTERFACE.warp.shared_size))
+            }
+            _ => {
+                let inside = self.within(first, length, memory);
+                let aligned = self.is_aligned(first, align);
+                return self.b.ins().band(inside, aligned);
+            }
+        };
+        // Low bits that are not zero become the highest, and make the number too large.
+        let by = self.i32(align.trailing_zeros().into());
+        let room = self.b.ins().iadd_imm_s(size, -length);
+        let (from, room) = match align {
+            1 => (from, room),
+            _ => (self.b.ins().rotr(from, by), self.b.ins().ushr(room, by)),
+        };
+        self.b.ins().icmp(IntCC::UnsignedLessThanOrEqual, from, room)
+    }
+
+    fn is_aligned(&mut self, place: Value, align: i64) -> Value {
+        let low_bits = self.i64(align - 1);
+        let rest = self.b.ins().band(place, low_bits);
+        let zero = self.i64(0);
+        self.b.ins().icmp(IntCC::Equal, rest, zero)
     }
 
     /// Whether a range is in shared memory, in the arena, or in a lane's own memory.

@@ -86,14 +86,13 @@ impl Emit<'_> {
     }
 
     /// What guards most kernels and loops: numbers that grow by lane against one for all. If the greatest is
-    /// below the bound, lanes need no comparison. Only for a branch, which wants bits.
+    /// below the bound, lanes need no comparison. Only for branches and guards, which want bits.
     fn bound(&mut self, inst: &Inst, what: Compare, args: &[Val]) -> Option<Val> {
+        let [Dst::Reg(p, _)] = inst.dst[..] else { return None };
         let ends = &self.plan.regions[self.region].term;
-        let (Term::Branch { guard, .. }, [Dst::Reg(p, _)]) = (ends, &inst.dst[..]) else {
-            return None;
-        };
+        let branches = matches!(ends, Term::Branch { guard, .. } if guard.0 == p);
         let Compared::Integers { bits: 32, signed } = what.of else { return None };
-        if guard.0 != *p || what.then.is_some() {
+        if !branches && !self.guards.has(p as usize) || what.then.is_some() {
             return None;
         }
         let cc = int_condition(what.holds)?;

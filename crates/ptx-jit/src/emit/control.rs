@@ -16,7 +16,7 @@ impl Emit<'_> {
     /// Chooses the lowest region at which lanes are ready, or leaves.
     pub(super) fn dispatch_block(&mut self) {
         self.b.switch_to_block(self.dispatch);
-        self.warp = self.b.block_params(self.dispatch)[0];
+        self.know_warp();
         let choose = self.b.create_block();
         for _ in 0..2 {
             self.b.append_block_param(choose, types::I32);
@@ -55,15 +55,14 @@ impl Emit<'_> {
         let default = self.b.func.dfg.block_call(leave, &[]);
         let mut table = Vec::new();
         for block in self.blocks.clone() {
-            table.push(self.b.func.dfg.block_call(block, &[act.into(), self.warp.into()]));
+            table.push(self.b.func.dfg.block_call(block, &[act.into()]));
         }
         let table = self.b.create_jump_table(JumpTableData::new(default, &table));
         self.b.ins().br_table(at, table);
         self.b.switch_to_block(leave);
         let status = self.field(types::I32, INTERFACE.warp.status);
         let waits = self.b.create_block();
-        let args = [self.warp.into()];
-        self.b.ins().brif(status, waits, &[], self.ended, &args);
+        self.b.ins().brif(status, waits, &[], self.ended, &[]);
         self.b.switch_to_block(waits);
         self.b.ins().return_(&[status]);
         self.b.switch_to_block(self.fault);
@@ -87,7 +86,8 @@ impl Emit<'_> {
         self.region = k;
         let block = self.blocks[k];
         self.b.switch_to_block(block);
-        (self.act, self.warp) = (self.b.block_params(block)[0], self.b.block_params(block)[1]);
+        self.act = self.b.block_params(block)[0];
+        self.know_warp();
         let plan = self.plan;
         let region = &plan.regions[k];
         let f = self.f;
@@ -145,7 +145,7 @@ impl Emit<'_> {
                 let left = self.b.ins().band_not(live, lanes);
                 self.set_field(left, INTERFACE.warp.live);
                 let next = if alone { self.ended } else { self.dispatch };
-                self.jump(next, &[self.warp]);
+                self.jump(next, &[]);
             }
             Edge::To(n) if n <= self.region && !self.plan.fair => {
                 self.pause(n, lanes);
@@ -177,7 +177,7 @@ impl Emit<'_> {
 
     fn go_forward(&mut self, n: usize, lanes: Value, alone: bool) {
         match n {
-            n if alone => self.jump(self.blocks[n], &[lanes, self.warp]),
+            n if alone => self.jump(self.blocks[n], &[lanes]),
             n => {
                 let spins = self.plan.fair && n <= self.region;
                 let low = self.field(types::I32, INTERFACE.warp.low);
@@ -189,7 +189,7 @@ impl Emit<'_> {
                     self.b.ins().icmp(IntCC::UnsignedGreaterThan, low, rank)
                 };
                 let wait = self.b.create_block();
-                let args = [lanes.into(), self.warp.into()];
+                let args = [lanes.into()];
                 self.b.ins().brif(first, self.blocks[n], &args, wait, &[]);
                 self.b.switch_to_block(wait);
                 self.ready(n, lanes);
@@ -197,11 +197,11 @@ impl Emit<'_> {
                     let zero = self.i32(0);
                     let yields = self.call_raw(Which::Spin, n as u32, zero);
                     let leave = self.b.create_block();
-                    self.b.ins().brif(yields, leave, &[], self.dispatch, &[self.warp.into()]);
+                    self.b.ins().brif(yields, leave, &[], self.dispatch, &[]);
                     self.b.switch_to_block(leave);
                     self.b.ins().return_(&[yields]);
                 } else {
-                    self.jump(self.dispatch, &[self.warp]);
+                    self.jump(self.dispatch, &[]);
                 }
             }
         }
@@ -296,11 +296,11 @@ impl Emit<'_> {
                     return;
                 }
                 let wait = self.b.create_block();
-                let args = [t.into(), self.warp.into()];
+                let args = [t.into()];
                 self.b.ins().brif(ahead, self.blocks[first], &args, wait, &[]);
                 self.b.switch_to_block(wait);
                 self.ready(first, t);
-                self.jump(self.dispatch, &[self.warp]);
+                self.jump(self.dispatch, &[]);
             }
         }
     }
@@ -333,8 +333,8 @@ impl Emit<'_> {
         if collective {
             self.pass(0, &args, false);
             let all = self.call_raw(Which::Meet, site, self.act);
-            let (args, warp) = ([self.act.into(), self.warp.into()], [self.warp.into()]);
-            self.b.ins().brif(all, self.blocks[next], &args, self.dispatch, &warp);
+            let args = [self.act.into()];
+            self.b.ins().brif(all, self.blocks[next], &args, self.dispatch, &[]);
             return Ok(());
         }
         let known = inst.sem == Operation::Barrier(Barrier::Sync) && barrier_number(inst).is_some();
@@ -353,7 +353,7 @@ impl Emit<'_> {
         }
         self.pass(0, &args, false);
         self.call(Which::Arrive, site, self.act);
-        self.jump(self.dispatch, &[self.warp]);
+        self.jump(self.dispatch, &[]);
         Ok(())
     }
 

@@ -19,7 +19,7 @@ use cranelift_codegen::ir::{
 use cranelift_frontend::FunctionBuilder;
 use cushim_ptx::ir::{Function, Inst};
 use cushim_ptx::origin::Origins;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// Where the second version of a loop goes on.
 pub(super) struct FastLoop {
@@ -43,8 +43,9 @@ pub(super) struct Emit<'a> {
     /// The processor has fused multiply-add, and roundings to whole numbers.
     pub(super) has_fma: bool,
     pub(super) has_rounding: bool,
-    /// The warp that runs: in the present block of code.
+    /// The warp that runs, in the present region, and all values of the code that are one.
     pub(super) warp: Value,
+    pub(super) warps: HashSet<Value>,
     pub(super) helper: SigRef,
     /// Of the thunks that keep all registers.
     pub(super) preserving: SigRef,
@@ -55,19 +56,18 @@ pub(super) struct Emit<'a> {
     pub(super) registers: usize,
     /// Bytes of the frame so far.
     pub(super) frame_size: u32,
-    /// Each of these takes a warp: one whose turn it is, one that goes on where lanes are ready, one that
-    /// has had its turn, and one whose lanes have all ended.
+    /// Where the present warp begins its turn, goes on where lanes are ready, has had its turn, and has ended with all its lanes.
     pub(super) begin: ir::Block,
     pub(super) dispatch: ir::Block,
     pub(super) advance: ir::Block,
     pub(super) ended: ir::Block,
     pub(super) fault: ir::Block,
-    /// Of the regions: each takes the lanes that are there, and their warp.
+    /// Of the regions: each takes the lanes that are there.
     pub(super) blocks: Vec<ir::Block>,
-    /// Where whole warps come to a barrier that began in one region, or anywhere: takes the warp, the site, and where its lanes
+    /// Where whole warps come to a barrier that began in one region, or anywhere: takes the site, and where its lanes
     /// go on.
     pub(super) met: BTreeMap<Option<usize>, ir::Block>,
-    /// Where some lanes of a warp come to one: takes the warp, the site, and the lanes.
+    /// Where some lanes of a warp come to one: takes the site, and the lanes.
     pub(super) came: Option<ir::Block>,
     /// When registers were touched.
     pub(super) touched: Touched,
@@ -94,8 +94,12 @@ pub(super) struct Emit<'a> {
     pub(super) written: BTreeSet<u32>,
     /// Offsets of the shared variables.
     pub(super) shared: Vec<u32>,
+    /// Bytes of shared memory that there are in any case.
+    pub(super) shared_size: i64,
     /// Registers that any instruction reads.
     pub(super) read: Set,
+    /// Predicates that are read as guards only.
+    pub(super) guards: Set,
     /// Size and alignment of the module's variables.
     pub(super) globals: Vec<(u64, u32)>,
     /// Bit masks as vectors.
@@ -114,6 +118,18 @@ impl Emit<'_> {
     pub(super) fn lanes_from(&mut self, lane: usize) {
         let loc = (self.at as u32) << 5 | lane as u32;
         self.b.set_srcloc(SourceLoc::new(loc));
+    }
+
+    /// At the begin of code that several blocks come to: the warp that runs is in the register that nothing else is in. Handed on
+    /// as a value it would lie on the stack, as there are calls, and be read from there for nearly every access to the frame.
+    pub(super) fn know_warp(&mut self) {
+        self.warp = self.b.ins().get_pinned_reg(types::I64);
+        self.warps.insert(self.warp);
+    }
+
+    /// Another warp has its turn.
+    pub(super) fn take_warp(&mut self, next: Value) {
+        self.b.ins().set_pinned_reg(next);
     }
 
     pub(super) fn field(&mut self, ty: Type, offset: usize) -> Value {
@@ -170,7 +186,11 @@ impl Emit<'_> {
     /// register of the processor, and the better allocator would look, for each block, at all uses of what flows
     /// through blocks if one of them were so bound: time by the square of the number of regions.
     pub(super) fn copied(&mut self, v: Value) -> Value {
-        if v == self.warp || v == self.act { self.b.ins().iadd_imm_s(v, 0) } else { v }
+        match v {
+            v if v == self.warp => self.b.ins().get_pinned_reg(types::I64),
+            v if v == self.act => self.b.ins().iadd_imm_s(v, 0),
+            v => v,
+        }
     }
 
     /// As [`Self::call_raw`], for a site whose number is a value.

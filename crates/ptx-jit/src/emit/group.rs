@@ -5,13 +5,17 @@
 
 use crate::simt::plan::region::writes;
 use cranelift_codegen::ir::Value;
-use cushim_ptx::ir::{Base, Function, Inst, Src};
+use cushim_ptx::ir::{Base, Function, Inst, Sense, Src};
 use cushim_ptx::sem::Operation;
 use cushim_ptx::types::Space;
 use std::collections::HashMap;
 
 /// The most bytes between the first and the last of a group.
 const MOST_BYTES: i64 = 1 << 15;
+
+/// Accesses that may be one group: to shared memory or not, under one guard, which may have kept from being outside those
+/// lanes that it keeps out.
+type Kind = (bool, Option<(u32, Sense)>);
 
 /// What a group of accesses touches, from the register's value on.
 #[derive(Debug, Clone)]
@@ -42,8 +46,8 @@ pub(super) fn total(inst: &Inst) -> i64 {
 pub(super) fn find(f: &Function, start: usize, end: usize) -> (HashMap<usize, usize>, Vec<Group>) {
     let mut of = HashMap::new();
     let mut groups: Vec<Group> = Vec::new();
-    // By register and whether it is shared memory, as long as the register is not written.
-    let mut open: HashMap<(u32, bool), usize> = HashMap::new();
+    // By register, as long as it is not written.
+    let mut open: HashMap<u32, Vec<(Kind, usize)>> = HashMap::new();
     for at in start..end {
         let inst = &f.code[at];
         if matches!(inst.sem, Operation::Load(_) | Operation::Store(_))
@@ -52,18 +56,15 @@ pub(super) fn find(f: &Function, start: usize, end: usize) -> (HashMap<usize, us
         {
             let size = total(inst);
             if offset % size == 0 && offset.abs() < MOST_BYTES {
-                let n = *open.entry((*r, shared)).or_insert_with(|| {
+                let some = open.entry(*r).or_default();
+                let known = some.iter().find(|(kind, _)| *kind == (shared, inst.guard));
+                let n = known.map_or(groups.len(), |(_, n)| *n);
+                if n == groups.len() {
+                    some.push(((shared, inst.guard), n));
                     let (low, high) = (*offset, offset + size);
-                    groups.push(Group {
-                        low,
-                        high,
-                        align: size,
-                        count: 0,
-                        checked: None,
-                        whole: None,
-                    });
-                    groups.len() - 1
-                });
+                    let (align, count, checked, whole) = (size, 0, None, None);
+                    groups.push(Group { low, high, align, count, checked, whole });
+                }
                 let g = &mut groups[n];
                 let (low, high) = (g.low.min(*offset), g.high.max(offset + size));
                 if high - low <= MOST_BYTES {
@@ -74,8 +75,7 @@ pub(super) fn find(f: &Function, start: usize, end: usize) -> (HashMap<usize, us
             }
         }
         for w in writes(inst) {
-            open.remove(&(w, true));
-            open.remove(&(w, false));
+            open.remove(&w);
         }
     }
     (of, groups)

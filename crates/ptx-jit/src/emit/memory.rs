@@ -17,6 +17,22 @@ use cushim_ptx::ir::{Base, Dst, Inst, Src, Symbol};
 use cushim_ptx::sem::{IntegerOp, Operation};
 use cushim_ptx::types::{Scalar, Space};
 
+/// A load whose address is computed.
+pub(super) struct Load<'a> {
+    pub(super) inst: &'a Inst,
+    pub(super) address: Address,
+    /// Where it goes, if the code can do it itself.
+    pub(super) reach: Option<Reach>,
+    /// Of the results.
+    pub(super) classes: Vec<Class>,
+    /// The lanes that take part.
+    pub(super) mask: Value,
+    /// All lanes have one address.
+    pub(super) uniform: bool,
+    /// Bytes of each result.
+    pub(super) width: i64,
+}
+
 impl Emit<'_> {
     pub(super) fn load(&mut self, inst: &Inst) {
         let ty = inst.sem.ty();
@@ -40,50 +56,58 @@ impl Emit<'_> {
         }
         let mask = self.guard(inst).unwrap_or(self.act);
         self.tell(mask, space);
+        let load = Load { inst, address, reach, classes, mask, uniform, width };
+        if inst.guard.is_some() { self.load_guarded(&load) } else { self.load_some(&load) }
+    }
+
+    /// A load for lanes of a mask, which has some.
+    pub(super) fn load_some(&mut self, load: &Load<'_>) {
+        let Load { inst, address, reach, classes, mask, uniform, width } = load;
+        let (mask, uniform, width) = (*mask, *uniform, *width);
         let Some(reach) = reach else {
-            let uniform = uniform && space != Space::Local;
-            return self.load_elsewhere(inst, &address, &classes, mask, uniform);
+            let uniform = uniform && inst.space(0) != Space::Local;
+            return self.load_elsewhere(inst, address, classes, mask, uniform);
         };
         if let Some(bail) = self.fast_loop.as_ref().map(|s| s.bail) {
             let fast = self.b.create_block();
             self.b.ins().brif(reach.inside, fast, &[], bail, &[]);
             self.b.switch_to_block(fast);
-            let values = self.load_here(inst, &reach, uniform, width);
-            self.put_loaded(inst, &classes, uniform, values);
+            let values = self.load_here(inst, reach, uniform, width);
+            self.put_loaded(inst, classes, uniform, values);
             return;
         }
         // Both ways leave packed values in memory; only the address differs, and that is the block's parameter.
-        let packed = n == 1 && self.is_packed(inst, &reach, uniform);
+        let packed = inst.dst.len() == 1 && self.is_packed(inst, reach, uniform);
         let merge = self.b.create_block();
-        self.loaded_params(merge, &classes, packed, uniform);
+        self.loaded_params(merge, classes, packed, uniform);
         let (fast, slow) = (self.b.create_block(), self.b.create_block());
         self.b.set_cold_block(slow);
-        if packed && !uniform && reach.shared && self.has_part(&address) {
+        if packed && !uniform && reach.shared && self.has_part(address) {
             let near = self.b.create_block();
             self.b.set_cold_block(near);
             self.b.ins().brif(reach.inside, fast, &[], near, &[]);
             self.b.switch_to_block(near);
-            let place = self.near(&address, &reach, mask, width, slow);
+            let place = self.near(address, reach, mask, width, slow);
             self.jump(merge, &[place]);
         } else {
-            self.choose_way(inst, &reach, mask, uniform, fast, slow);
+            self.choose_way(inst, reach, mask, uniform, fast, slow);
         }
 
         self.b.switch_to_block(fast);
         let values = if packed {
             vec![self.b.ins().iadd_imm_s(reach.pointer, reach.steps[0])]
         } else {
-            self.load_here(inst, &reach, uniform, width)
+            self.load_here(inst, reach, uniform, width)
         };
         self.jump(merge, &values);
 
         self.b.switch_to_block(slow);
         let known = self.lanes_of.clone();
         if packed && !uniform {
-            self.load_part(&reach, mask, merge);
+            self.load_part(reach, mask, merge);
         }
-        self.load_by_helper(inst, &address, &classes, mask, true);
-        let values = self.received(&classes, packed, uniform, mask);
+        self.load_by_helper(inst, address, classes, mask, true);
+        let values = self.received(classes, packed, uniform, mask);
         self.lanes_of = known;
         self.jump(merge, &values);
 
@@ -99,7 +123,7 @@ impl Emit<'_> {
             self.set(inst, inst.dst[0], v);
             return;
         }
-        self.put_loaded(inst, &classes, uniform, params);
+        self.put_loaded(inst, classes, uniform, params);
     }
 
     /// In a version for whole warps: a load that is known to be inside.
@@ -180,7 +204,13 @@ impl Emit<'_> {
     }
 
     /// What was loaded goes to the registers.
-    fn put_loaded(&mut self, inst: &Inst, classes: &[Class], uniform: bool, values: Vec<Value>) {
+    pub(super) fn put_loaded(
+        &mut self,
+        inst: &Inst,
+        classes: &[Class],
+        uniform: bool,
+        values: Vec<Value>,
+    ) {
         let mut values = values.into_iter();
         for (dst, c) in inst.dst.iter().zip(classes) {
             let n = if uniform { 1 } else { chunks(*c) };
@@ -272,12 +302,7 @@ impl Emit<'_> {
         fast: Block,
         slow: Block,
     ) {
-        let mut go = reach.inside;
-        if inst.guard.is_some() {
-            let zero = self.i32(0);
-            let some = self.b.ins().icmp(IntCC::NotEqual, mask, zero);
-            go = self.b.ins().band(go, some);
-        }
+        let go = reach.inside;
         if uniform || reach.shared {
             self.b.ins().brif(go, fast, &[], slow, &[]);
             return;
@@ -359,7 +384,13 @@ impl Emit<'_> {
         fits && matches!(ty.bytes(), 4 | 8) && (inst.dst.len() == 1 || same)
     }
 
-    fn load_here(&mut self, inst: &Inst, reach: &Reach, uniform: bool, width: i64) -> Vec<Value> {
+    pub(super) fn load_here(
+        &mut self,
+        inst: &Inst,
+        reach: &Reach,
+        uniform: bool,
+        width: i64,
+    ) -> Vec<Value> {
         let (ty, flags) = (inst.sem.ty(), self.reading());
         let mut out = Vec::new();
         for (k, dst) in inst.dst.iter().enumerate() {

@@ -19,6 +19,7 @@ mod fast_loop;
 mod fence;
 mod float;
 mod group;
+mod guarded;
 mod int;
 mod lane;
 mod letgo;
@@ -52,18 +53,18 @@ use crate::simt::plan::set::Set;
 use crate::simt::plan::{Layout, Plan};
 use crate::warp::{INTERFACE, Origin, Output, Quality};
 use cranelift_codegen::control::ControlPlane;
-use cranelift_codegen::ir::{AbiParam, Block, InstBuilder, SigRef, Signature, SourceLoc, types};
+use cranelift_codegen::ir::{AbiParam, Block, SigRef, Signature, SourceLoc, types};
 use cranelift_codegen::isa::{CallConv, OwnedTargetIsa};
 use cranelift_codegen::settings::Configurable;
 use cranelift_codegen::{Context, settings};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cushim_ptx::Level;
-use cushim_ptx::ir::{Function, Module};
+use cushim_ptx::ir::{Function, Inst, Module};
 use cushim_ptx::origin::Origins;
 use cushim_ptx::work;
 use emitter::Emit;
 pub(crate) use limits::{MOST_STACK, fits};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// The code generator for this machine.
 pub(crate) fn machine(quality: Quality) -> Result<OwnedTargetIsa, NotCompiled> {
@@ -87,6 +88,8 @@ pub(crate) fn machine_of(level: Level, quality: Quality) -> Result<OwnedTargetIs
             if quality == Quality::Quick { "single_pass" } else { "backtracking" },
         ),
         ("is_pic", "true"),
+        // The warp that runs is in it; who enters the code keeps it for others.
+        ("enable_pinned_reg", "true"),
         ("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" }),
         ("unwind_info", "false"),
     ] {
@@ -114,15 +117,14 @@ pub(crate) fn compile(
     let mut builders = FunctionBuilderContext::new();
     let b = FunctionBuilder::new(&mut context.func, &mut builders);
     let mut e = emitter(b, isa, module, lowered, &plan, checked);
-    let (begin, warp) = (e.begin, e.warp);
-    e.jump(begin, &[warp]);
+    e.take_warp(e.warp);
+    e.jump(e.begin, &[]);
     e.dispatch_block();
     for k in 0..plan.regions.len() {
         e.region(k)?;
     }
     e.warp_loop_blocks();
-    let Emit { mut b, blocks, sites, frame_size, .. } = e;
-    let warps = blocks.iter().map(|block| b.block_params(*block)[1]).collect();
+    let Emit { mut b, warps, sites, frame_size, .. } = e;
     b.seal_all_blocks();
     b.finalize(isa.frontend_config());
     work::step(context.func.dfg.num_insts());
@@ -157,21 +159,15 @@ fn emitter<'a>(
     b.append_block_params_for_function_params(start);
     b.switch_to_block(start);
     let warp = b.block_params(start)[0];
-    let warp = b.ins().iadd_imm_s(warp, 0);
     let fault = b.create_block();
-    let mut of_warp = || {
-        let block = b.create_block();
-        b.append_block_param(block, types::I64);
-        block
-    };
-    let (begin, dispatch, advance, ended) = (of_warp(), of_warp(), of_warp(), of_warp());
+    let [begin, dispatch, advance, ended] = [(); 4].map(|()| b.create_block());
     let blocks = of_regions(&mut b, plan.regions.len());
     b.set_cold_block(fault);
     let has =
         |name| isa.isa_flags().iter().any(|flag| flag.name == name && flag.as_bool() == Some(true));
     let together = has("has_avx2").then_some(together);
     let kernel = module.functions.iter().position(|g| g.name == f.name).unwrap_or(0);
-    let (shared, _) = cushim_ptx::exec::shared_layout(module, kernel as u32);
+    let (shared, shared_size) = cushim_ptx::exec::shared_layout(module, kernel as u32);
     let origins = match checked.bounds {
         true => cushim_ptx::origin::origins(module, kernel as u32),
         false => Origins::new(),
@@ -188,6 +184,7 @@ fn emitter<'a>(
         has_fma: has("has_fma"),
         has_rounding: has("has_sse41"),
         warp,
+        warps: HashSet::new(),
         helper,
         preserving,
         touching,
@@ -216,7 +213,9 @@ fn emitter<'a>(
         written: BTreeSet::new(),
         lanes_of: HashMap::new(),
         shared,
+        shared_size: shared_size.into(),
         read: read(f),
+        guards: guards(f),
         globals: module.globals.iter().map(|g| (g.size, g.align)).collect(),
         sites: Vec::new(),
         groups: Vec::new(),
@@ -232,12 +231,11 @@ fn entry() -> Signature {
     entry
 }
 
-/// A block for each region, with the lanes that come and the warp.
+/// A block for each region, with the lanes that come.
 fn of_regions(b: &mut FunctionBuilder<'_>, count: usize) -> Vec<Block> {
     let of_region = |_| {
         let block = b.create_block();
         b.append_block_param(block, types::I32);
-        b.append_block_param(block, types::I64);
         block
     };
     (0..count).map(of_region).collect()
@@ -274,6 +272,19 @@ fn read(f: &Function) -> Set {
         list.iter().for_each(|r| read.insert(*r as usize));
     }
     read
+}
+
+/// The predicates that are read as guards only.
+fn guards(f: &Function) -> Set {
+    let (mut guards, mut others) = (Set::new(), Set::new());
+    let mut list = Vec::new();
+    for inst in &f.code {
+        inst.guard.iter().for_each(|(p, _)| guards.insert(*p as usize));
+        crate::simt::plan::region::reads(&Inst { guard: None, ..inst.clone() }, &mut list);
+        list.iter().for_each(|r| others.insert(*r as usize));
+    }
+    guards.subtract(&others);
+    guards
 }
 
 /// Bytes, the instruction that each place came of, and bytes of the stack.

@@ -36,24 +36,38 @@ impl Emit<'_> {
         }
         let reach = self.reach(&address, space, width * n as i64);
         let reach = reach.filter(|r| self.can_store(inst, r));
+        self.unless_none(inst, mask, &mut |e| {
+            e.store_some(inst, &address, &values, reach.as_ref(), mask);
+        });
+    }
+
+    /// A store for lanes of a mask, which has some.
+    fn store_some(
+        &mut self,
+        inst: &Inst,
+        address: &Address,
+        values: &[(Val, Class)],
+        reach: Option<&Reach>,
+        mask: Value,
+    ) {
         let Some(reach) = reach else {
-            if self.store_each(inst, &address, &values, mask) {
+            if self.store_each(inst, address, values, mask) {
                 return;
             }
-            self.store_by_helper(inst, &address, &values, mask, false);
+            self.store_by_helper(inst, address, values, mask, false);
             return;
         };
-        let go = self.all_inside(inst, &reach, mask, reach.inside);
+        let go = self.all_inside(inst, reach, mask, reach.inside);
         let (fast, slow, next) =
             (self.b.create_block(), self.b.create_block(), self.b.create_block());
         self.b.set_cold_block(slow);
         let known = self.lanes_of.clone();
-        if reach.shared && self.has_part(&address) {
+        if reach.shared && self.has_part(address) {
             let near = self.b.create_block();
             self.b.set_cold_block(near);
             self.b.ins().brif(go, fast, &[], near, &[]);
             self.b.switch_to_block(near);
-            let place = self.near(&address, &reach, mask, width, slow);
+            let place = self.near(address, reach, mask, i64::from(inst.sem.ty().bytes()), slow);
             self.store_parts(place, &values[0], mask);
             self.lanes_of.clone_from(&known);
             self.jump(next, &[]);
@@ -61,12 +75,12 @@ impl Emit<'_> {
             self.b.ins().brif(go, fast, &[], slow, &[]);
         }
         self.b.switch_to_block(fast);
-        self.store_row(&reach, &values[0]);
+        self.store_row(reach, &values[0]);
         self.jump(next, &[]);
         self.b.switch_to_block(slow);
         self.lanes_of.clone_from(&known);
-        self.store_part(&reach, &values[0], mask, next);
-        self.store_by_helper(inst, &address, &values, mask, true);
+        self.store_part(reach, &values[0], mask, next);
+        self.store_by_helper(inst, address, values, mask, true);
         self.lanes_of = known;
         self.jump(next, &[]);
         self.b.switch_to_block(next);

@@ -64,7 +64,6 @@ impl Emit<'_> {
         let rest = self.b.append_block_param(head, types::I32);
         let note = self.b.create_block();
         let to = self.b.append_block_param(note, types::I32);
-        let dispatch = [self.warp.into()];
         match guard {
             None => self.jump(head, &[self.act]),
             Some(some) => {
@@ -76,7 +75,7 @@ impl Emit<'_> {
                 self.arrive(other, off);
                 self.jump(on, &[]);
                 self.b.switch_to_block(on);
-                self.b.ins().brif(some, head, &[some.into()], self.dispatch, &dispatch);
+                self.b.ins().brif(some, head, &[some.into()], self.dispatch, &[]);
             }
         }
         self.b.switch_to_block(head);
@@ -108,7 +107,7 @@ impl Emit<'_> {
         self.ready_at(to, group);
         self.jump(next, &[]);
         self.b.switch_to_block(next);
-        self.b.ins().brif(left, head, &[left.into()], self.dispatch, &dispatch);
+        self.b.ins().brif(left, head, &[left.into()], self.dispatch, &[]);
     }
 
     /// Lanes that are not all that are here go there, or end.

@@ -57,7 +57,7 @@ impl Emit<'_> {
         };
         self.met.insert(from, met);
         let (site, onward) = (self.i32(site.into()), self.i64(goes_on(next as u32).cast_signed()));
-        self.jump(met, &[self.warp, site, onward]);
+        self.jump(met, &[site, onward]);
     }
 
     /// Some lanes of the warp have come to a barrier of a known number.
@@ -65,13 +65,13 @@ impl Emit<'_> {
         let came = self.came.unwrap_or_else(|| self.block_of_barriers(types::I32));
         self.came = Some(came);
         let site = self.i32(site.into());
-        self.jump(came, &[self.warp, site, self.act]);
+        self.jump(came, &[site, self.act]);
     }
 
-    /// A block that takes a warp, a site and a number.
+    /// A block that takes a site and a number.
     fn block_of_barriers(&mut self, number: Type) -> ir::Block {
         let block = self.b.create_block();
-        for ty in [types::I64, types::I32, number] {
+        for ty in [types::I32, number] {
             self.b.append_block_param(block, ty);
         }
         block
@@ -81,10 +81,10 @@ impl Emit<'_> {
     fn barrier_blocks(&mut self) {
         if let Some(came) = self.came {
             self.b.switch_to_block(came);
-            let &[warp, site, lanes] = self.b.block_params(came) else { return };
-            self.warp = warp;
+            let &[site, lanes] = self.b.block_params(came) else { return };
+            self.know_warp();
             let status = self.call_for(Which::Arrive, site, lanes);
-            self.b.ins().brif(status, self.fault, &[], self.dispatch, &[warp.into()]);
+            self.b.ins().brif(status, self.fault, &[], self.dispatch, &[]);
         }
         for (from, met) in self.met.clone() {
             self.met_block(from, met);
@@ -95,8 +95,8 @@ impl Emit<'_> {
     /// next warp begins there, too, without asking where.
     fn met_block(&mut self, from: Option<usize>, met: ir::Block) {
         self.b.switch_to_block(met);
-        let &[warp, site, onward] = self.b.block_params(met) else { return };
-        self.warp = warp;
+        let &[site, onward] = self.b.block_params(met) else { return };
+        self.know_warp();
         self.set_field(site, INTERFACE.warp.meet);
         let warps = self.warps();
         self.change(warps, INTERFACE.warps.met, |e, v| e.b.ins().iadd_imm_s(v, 1));
@@ -105,7 +105,7 @@ impl Emit<'_> {
         // Where warps take turns, there is more to do at their begin.
         let begins = |n: &usize| *n == 0 || self.resumed.contains(n) && !self.turning.contains(n);
         let Some(from) = from.filter(begins) else {
-            self.jump(self.advance, &[warp]);
+            self.jump(self.advance, &[]);
             return;
         };
         let next = self.constant_field(types::I64, INTERFACE.warp.next);
@@ -118,20 +118,20 @@ impl Emit<'_> {
         let same = self.b.ins().icmp(IntCC::Equal, region, guess);
         self.b.ins().brif(same, go, &[], usual, &[]);
         self.b.switch_to_block(usual);
-        self.jump(self.advance, &[warp]);
+        self.jump(self.advance, &[]);
 
         self.b.switch_to_block(go);
+        self.take_warp(next);
         self.warp = next;
         self.b.ins().store(OWN, next, warps, INTERFACE.warps.current as i32);
         if from == 0 {
             let full = self.constant_field(types::I32, INTERFACE.warp.full);
             self.set_field(full, INTERFACE.warp.live);
-            self.jump(self.blocks[0], &[full, next]);
+            self.jump(self.blocks[0], &[full]);
             return;
         }
         let live = self.field(types::I32, INTERFACE.warp.live);
-        let args = [live.into(), next.into()];
-        self.b.ins().brif(live, self.blocks[from], &args, self.advance, &[next.into()]);
+        self.b.ins().brif(live, self.blocks[from], &[live.into()], self.advance, &[]);
     }
 
     /// A warp with all its lanes has run a round of a loop: others run theirs now, whose memory is mostly beside
@@ -155,7 +155,7 @@ impl Emit<'_> {
         self.change(warps, INTERFACE.warps.turned, |e, v| e.b.ins().iadd_imm_s(v, 1));
         self.change(warps, INTERFACE.warps.turned_every, |e, v| e.b.ins().band(v, region));
         self.change(warps, INTERFACE.warps.turned_any, |e, v| e.b.ins().bor(v, region));
-        self.jump(self.advance, &[self.warp]);
+        self.jump(self.advance, &[]);
         self.b.switch_to_block(stay);
     }
 
@@ -173,18 +173,21 @@ impl Emit<'_> {
         self.begin_block();
 
         self.b.switch_to_block(self.ended);
-        self.warp = self.b.block_params(self.ended)[0];
+        self.know_warp();
         if !self.plan.ends() {
             let warps = self.warps();
             self.change(warps, INTERFACE.warps.alive, |e, v| e.b.ins().iadd_imm_s(v, -1));
         }
-        self.jump(self.advance, &[self.warp]);
+        self.jump(self.advance, &[]);
 
         self.b.switch_to_block(self.advance);
-        self.warp = self.b.block_params(self.advance)[0];
+        self.know_warp();
         let next = self.constant_field(types::I64, INTERFACE.warp.next);
-        let swept = self.b.create_block();
-        self.b.ins().brif(next, self.begin, &[next.into()], swept, &[]);
+        let (more, swept) = (self.b.create_block(), self.b.create_block());
+        self.b.ins().brif(next, more, &[], swept, &[]);
+        self.b.switch_to_block(more);
+        self.take_warp(next);
+        self.jump(self.begin, &[]);
         self.b.switch_to_block(swept);
         self.turn_ended();
     }
@@ -192,7 +195,7 @@ impl Emit<'_> {
     /// A warp begins.
     fn begin_block(&mut self) {
         self.b.switch_to_block(self.begin);
-        self.warp = self.b.block_params(self.begin)[0];
+        self.know_warp();
         let warps = self.warps();
         self.b.ins().store(OWN, self.warp, warps, INTERFACE.warps.current as i32);
         let region = self.b.ins().load(types::I32, OWN, warps, INTERFACE.warps.region as i32);
@@ -202,11 +205,11 @@ impl Emit<'_> {
         self.b.switch_to_block(fresh);
         let full = self.constant_field(types::I32, INTERFACE.warp.full);
         self.set_field(full, INTERFACE.warp.live);
-        self.jump(self.blocks[0], &[full, self.warp]);
+        self.jump(self.blocks[0], &[full]);
 
         self.b.switch_to_block(later);
         let (live, some) = (self.field(types::I32, INTERFACE.warp.live), self.b.create_block());
-        self.b.ins().brif(live, some, &[], self.advance, &[self.warp.into()]);
+        self.b.ins().brif(live, some, &[], self.advance, &[]);
         self.b.switch_to_block(some);
         let own = self.b.create_block();
         let all: BTreeSet<usize> = &self.resumed | &self.turning;
@@ -231,14 +234,13 @@ impl Emit<'_> {
                 let none = self.i32(0);
                 self.be_ready(NOWHERE.into(), none, n);
             }
-            self.jump(self.blocks[n], &[live, self.warp]);
+            self.jump(self.blocks[n], &[live]);
         }
         self.b.switch_to_block(own);
         let low = self.field(types::I32, INTERFACE.warp.low);
         let nowhere = self.i32(NOWHERE.into());
         let none = self.b.ins().icmp(IntCC::Equal, low, nowhere);
-        let args = [self.warp.into()];
-        self.b.ins().brif(none, self.advance, &args, self.dispatch, &args);
+        self.b.ins().brif(none, self.advance, &[], self.dispatch, &[]);
     }
 
     /// Every warp of the block has had its turn.
@@ -347,6 +349,7 @@ impl Emit<'_> {
         let flags = OWN.with_readonly().with_can_move();
         let at = INTERFACE.warps.first as i32;
         let first = self.b.ins().load(types::I64, flags, warps, at);
-        self.jump(self.begin, &[first]);
+        self.take_warp(first);
+        self.jump(self.begin, &[]);
     }
 }

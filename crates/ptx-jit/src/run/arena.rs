@@ -21,15 +21,19 @@ impl Arena {
     /// The least size, in bytes: the widest range checked at once.
     pub const LEAST: u64 = LONGEST as u64;
 
+    /// What its begin is a multiple of: compiled code looks at addresses from there on, and their alignment.
+    pub const ALIGNED: u64 = 64;
+
     /// The range of `size` bytes at `base`; `None` if it is smaller than
-    /// [`Arena::LEAST`] or wraps around.
+    /// [`Arena::LEAST`], wraps around, or does not begin at a multiple of [`Arena::ALIGNED`].
     ///
     /// # Safety
     /// The range is reserved for as long as any kernel runs on this arena:
     /// whatever in it is readable or writable is for kernels to read and write,
     /// and no Rust reference points into it meanwhile.
     pub unsafe fn new(base: u64, size: u64) -> Option<Arena> {
-        (size >= Arena::LEAST && base.checked_add(size).is_some()).then_some(Arena { base, size })
+        let fits = size >= Arena::LEAST && base.checked_add(size).is_some();
+        (fits && base.is_multiple_of(Arena::ALIGNED)).then_some(Arena { base, size })
     }
 
     /// The first address.

@@ -100,9 +100,10 @@ B: vote.sync.ballot.b32 v, q, -1; shfl.sync.idx.b32 v, j, i, 31, -1; match.any.s
     }
 
     fn with_arena<T>(body: impl FnOnce(Arena) -> T) -> T {
-        let mut memory = vec![0u64; 1 << 14];
+        let mut memory = vec![0u64; (1 << 14) + 8];
+        let base = (memory.as_mut_ptr() as u64).next_multiple_of(Arena::ALIGNED);
         // SAFETY: the memory stays allocated, and only kernels use it.
-        let arena = unsafe { Arena::new(memory.as_mut_ptr() as u64, 8 << 14) }.unwrap();
+        let arena = unsafe { Arena::new(base, 8 << 14) }.unwrap();
         body(arena)
     }
 

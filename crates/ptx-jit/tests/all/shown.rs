@@ -164,6 +164,9 @@ impl Host for Looks {
     }
 }
 
+/// Bytes of memory.
+const SIZE: usize = 8 << 14;
+
 /// Memory with a mark bit for each byte.
 struct Room {
     memory: Vec<u64>,
@@ -172,16 +175,16 @@ struct Room {
 
 impl Room {
     fn new() -> Room {
-        Room { memory: vec![1; 1 << 14], marks: vec![0xff; (1 << 14) + 128] }
+        Room { memory: vec![1; SIZE / 8 + 8], marks: vec![0xff; (1 << 14) + 128] }
     }
 
     fn at(&self) -> u64 {
-        self.memory.as_ptr() as u64
+        (self.memory.as_ptr() as u64).next_multiple_of(Arena::ALIGNED)
     }
 
     fn arena(&self) -> Arena {
         // SAFETY: inside the vector; no reference into it exists while kernels run.
-        unsafe { Arena::new(self.at(), (self.memory.len() * 8) as u64) }.unwrap()
+        unsafe { Arena::new(self.at(), SIZE as u64) }.unwrap()
     }
 
     fn looks(&self, refused: Option<u64>) -> Looks {

@@ -16,6 +16,7 @@ mod call;
 mod cells;
 mod gate;
 mod graph;
+mod guards;
 mod instance;
 mod make;
 mod masks;
@@ -67,6 +68,14 @@ pub(crate) struct Lowered {
 /// # Errors
 /// [`NotCompiled`]: what there is too much of.
 pub(crate) fn lower(module: &Module, kernel: u32) -> Result<Lowered, NotCompiled> {
+    let mut lowered = without_calls(module, kernel)?;
+    if !lowered.moving && lowered.activations.is_empty() {
+        guards::short(&mut lowered.function);
+    }
+    Ok(lowered)
+}
+
+fn without_calls(module: &Module, kernel: u32) -> Result<Lowered, NotCompiled> {
     let calls = Calls::of(module, kernel);
     let mut apart = BTreeSet::new();
     loop {
