@@ -146,6 +146,10 @@ impl Emit<'_> {
                     let aligned = self.is_aligned(least, align);
                     inside = self.b.ins().band(inside, aligned);
                 }
+                // One number that is tested again is cheaper to keep than two that are compared again.
+                if group.as_ref().is_some_and(|g| g.count > 2) {
+                    inside = self.b.ins().ineg(inside);
+                }
                 let start = if shared {
                     let memory = self.constant_field(types::I64, INTERFACE.warp.shared);
                     self.b.ins().iadd(memory, start)

@@ -80,8 +80,7 @@ impl Emit<'_> {
             // Elsewhere, what lanes that are not here would read may not be mapped.
             let whole = if load.uniform || reach.shared { self.act } else { self.i32(-1) };
             let full = self.b.ins().icmp(IntCC::Equal, load.mask, whole);
-            let go = self.b.ins().band(full, reach.inside);
-            self.b.ins().brif(go, all, &[], part, &[]);
+            self.if_all(&[full, reach.inside], all, part);
             self.b.switch_to_block(all);
             let values = self.load_here(load.inst, reach, load.uniform, load.width);
             let plain = Inst { guard: None, ..load.inst.clone() };
@@ -102,6 +101,16 @@ impl Emit<'_> {
             let v = if self.is_one(r) { Self::known(values[0]) } else { Val::Lanes(values.into()) };
             self.assign(r, v);
         }
+    }
+
+    /// Goes on in `yes` where all hold: branches, each of which compares, cost less than a number made of all.
+    pub(super) fn if_all(&mut self, conditions: &[Value], yes: Block, no: Block) {
+        for holds in conditions {
+            let next = self.b.create_block();
+            self.b.ins().brif(*holds, next, &[], no, &[]);
+            self.b.switch_to_block(next);
+        }
+        self.jump(yes, &[]);
     }
 
     /// Whether a register has one value for all lanes.

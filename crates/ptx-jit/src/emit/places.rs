@@ -305,9 +305,7 @@ impl Emit<'_> {
 
     /// The place of a lane's access: of lane `j` from `lane` on.
     pub(super) fn place(&mut self, each: &Each, lane: Value, j: usize) -> Value {
-        let address = self.kept(lane, 0, j, each.class);
-        let address =
-            if each.class == Class::Wide { address } else { self.extend64(address, false) };
+        let address = self.kept_address(lane, j, each.class);
         let Some(mut base) = each.base else { return address };
         if let Some(stride) = each.stride {
             let skipped = self.b.ins().imul(lane, stride);
@@ -326,8 +324,7 @@ impl Emit<'_> {
         total: i64,
         (elsewhere, with): (Block, Option<Value>),
     ) -> Value {
-        let address = self.kept(lane, 0, 0, class);
-        let address = if class == Class::Wide { address } else { self.extend64(address, false) };
+        let address = self.kept_address(lane, 0, class);
         let inside = self.within(address, total, memory);
         let low = self.i64(total - 1);
         let odd = self.b.ins().band(address, low);
@@ -340,6 +337,15 @@ impl Emit<'_> {
         self.b.switch_to_block(next);
         let each = self.each(class, memory);
         self.place(&each, lane, 0)
+    }
+
+    /// The address that slot 0 has for lane `j` from `lane` on.
+    fn kept_address(&mut self, lane: Value, j: usize, class: Class) -> Value {
+        if class == Class::Wide {
+            return self.kept(lane, 0, j, class);
+        }
+        let from = self.of_lane(lane, class);
+        self.b.ins().uload32(OWN, from, slot(0) + 4 * j as i32)
     }
 
     /// What a slot has for lane `j` from `lane` on.

@@ -59,16 +59,13 @@ impl Emit<'_> {
         let entered = self.look_at_accesses()?;
         let (ours, usual) = (self.b.create_block(), self.b.create_block());
         let all = self.i32(-1);
-        let mut go = self.b.ins().icmp(IntCC::Equal, self.act, all);
-        let mut seen = BTreeSet::new();
-        let checks: Vec<Value> =
-            self.whole.accesses.values().map(|(reach, _)| reach.inside).collect();
-        for inside in checks {
-            if seen.insert(inside) {
-                go = self.b.ins().band(go, inside);
+        let mut checks = vec![self.b.ins().icmp(IntCC::Equal, self.act, all)];
+        for (reach, _) in self.whole.accesses.values() {
+            if !checks.contains(&reach.inside) {
+                checks.push(reach.inside);
             }
         }
-        self.b.ins().brif(go, ours, &[], usual, &[]);
+        self.if_all(&checks, ours, usual);
 
         self.b.switch_to_block(ours);
         self.cache = entered;
