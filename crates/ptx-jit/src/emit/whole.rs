@@ -13,7 +13,7 @@ use crate::error::NotCompiled;
 use crate::simt::plan::region::{reads, writes};
 use crate::simt::plan::shape::Shape;
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
+use cranelift_codegen::ir::{InstBuilder, MemFlagsData, types};
 use cushim_ptx::ir::{Base, Inst, Src};
 use cushim_ptx::sem::{Access, Operation};
 use cushim_ptx::types::Space;

@@ -194,3 +194,90 @@ fn copies(registers: &[Scalar], code: &mut [Inst]) {
         known.extend(constant(inst));
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    /// What each instruction of a kernel is once it is lowered, with a mark where it has a guard.
+    fn lowered(body: &str) -> Vec<String> {
+        let text = format!(
+            ".version 8.0\n.target sm_80\n.address_size 64\n.entry k(.param .u64 a) {{ .reg .b32 r<9>; .reg .b64 d<9>; .reg .pred p; .reg .pred q;\nld.param.u64 d0, [a]; mov.u32 r0, %tid.x; setp.lt.u32 p, r0, 5;\n{body}\nret; }}"
+        );
+        let module = cushim_ptx::check(&cushim_ptx::parse(&text).unwrap()).unwrap();
+        let code = super::super::lower(&module, 0).unwrap().function.code;
+        let guard = |inst: &Inst| match inst.guard {
+            Some((_, Sense::True)) => "@",
+            Some((_, Sense::False)) => "@!",
+            None => "",
+        };
+        code.iter().skip(3).map(|inst| format!("{}{}", guard(inst), inst.sem.class())).collect()
+    }
+
+    fn has_branch(body: &str) -> bool {
+        lowered(body).iter().any(|i| i.starts_with('@') && i.contains("control flow"))
+    }
+
+    #[test]
+    fn a_branch_round_a_load_becomes_guards() {
+        let load = "mov.u32 r1, 0; @p bra L; add.s64 d1, d0, 8; ld.global.u32 r1, [d1]; L: st.global.u32 [d0], r1;";
+        let all = lowered(load);
+        assert!(all[1..3].iter().map(|i| i.starts_with('@')).eq([false, true]), "{all:?}");
+        assert!(all[2].starts_with("@!"), "{all:?}");
+        assert!(!has_branch(load));
+        assert!(!has_branch(&load.replace("@p", "@!p")));
+    }
+
+    #[test]
+    fn other_branches_stay() {
+        // Nothing is loaded; what is loaded is not seen behind; a store; the guard is written; others jump in between; a loop.
+        for body in [
+            "@p bra L; add.s32 r1, r1, 1; L: st.global.u32 [d0], r1;",
+            "@p bra L; ld.global.u32 r1, [d0]; add.s32 r2, r1, 1; L: st.global.u32 [d0], r2;",
+            "@p bra L; ld.global.u32 r1, [d0]; st.global.u32 [d0+4], r1; L: st.global.u32 [d0], r1;",
+            "@p bra L; ld.global.u32 r1, [d0]; setp.lt.u32 p, r1, 9; L: @p st.global.u32 [d0], r1;",
+            "@q bra M; @p bra L; add.s32 r1, r1, 1; M: ld.global.u32 r1, [d0]; L: st.global.u32 [d0], r1;",
+            "L: ld.global.u32 r1, [d0]; @p bra L; st.global.u32 [d0], r1;",
+            "@p bra L; ld.global.u32 r1, [d0]; div.s32 r1, r1, 3; L: st.global.u32 [d0], r1;",
+        ] {
+            assert!(has_branch(body), "{body}: {:?}", lowered(body));
+        }
+    }
+
+    #[test]
+    fn labels_behind_lead_where_they_did() {
+        let body = "mov.u32 r1, 0; N: @p bra L; ld.global.u32 r1, [d0]; L: add.s32 r2, r2, r1; setp.lt.u32 q, r2, 9; @q bra N; st.global.u32 [d0], r2;";
+        let text = format!(
+            ".version 8.0\n.target sm_80\n.address_size 64\n.entry k(.param .u64 a) {{ .reg .b32 r<9>; .reg .b64 d0; .reg .pred p; .reg .pred q;\nld.param.u64 d0, [a];\n{body}\nret; }}"
+        );
+        let module = cushim_ptx::check(&cushim_ptx::parse(&text).unwrap()).unwrap();
+        let f = super::super::lower(&module, 0).unwrap().function;
+        let targets: Vec<u32> = f
+            .code
+            .iter()
+            .flat_map(|i| &i.src)
+            .filter_map(|s| match s {
+                Src::Target(t) => Some(*t),
+                _ => None,
+            })
+            .collect();
+        let [to] = targets[..] else { panic!("{targets:?}") };
+        assert!(is_load(&f.code[to as usize]), "{:?}", f.code);
+    }
+
+    #[test]
+    fn constants_go_behind_barriers() {
+        let kinds = |body| {
+            let all = lowered(body);
+            let at = |what: &str| all.iter().position(|i| i.contains(what));
+            at("barrier").unwrap() < at("move").unwrap()
+        };
+        assert!(kinds("mov.u32 r1, 7; bar.sync 0; st.global.u32 [d0], r1;"));
+        // It is read before, and by a copy behind.
+        assert!(!kinds("mov.u32 r1, 7; st.global.u32 [d0], r1; bar.sync 0; add.s32 r1, r1, 1;"));
+        assert!(kinds("mov.u32 r1, 0; bar.sync 0; mov.u32 r2, r1; st.global.u32 [d0], r2;"));
+        // In another block.
+        assert!(!kinds("mov.u32 r1, 7; @q bra L; bar.sync 0; L: st.global.u32 [d0], r1;"));
+    }
+}
