@@ -121,7 +121,7 @@ def variants(which, program, older=None):
     pair    two that differ in everything but compression
     core    a sample of `matrix`: for the programs marked `matrix` three variants in which every choice of every
             axis appears, of the others `pair`, of semantics/ and compute/ the static runtime alone; compilers
-            that are not the newest toolkit make one of `pair`, in turns
+            that are not the newest toolkit make one of three, or of `pair`, in turns
     gpu     every runtime, stream and link mode, compression as the compiler likes
     matrix  the full product for the programs marked so, `pair` for the others
     full    the full product for every program
@@ -150,7 +150,8 @@ def variants(which, program, older=None):
             pair = variants("pair", program)
             return pair if older is None else pair[(program.number + older) % len(pair):][:1]
         # An axis that the program fixes does not vary.
-        names = [name.split("-") for name in (FEW if older is None else FEW_OLDER)]
+        names = FEW if older is None else [FEW_OLDER[(program.number + older) % len(FEW_OLDER)]]
+        names = [name.split("-") for name in names]
         chosen = [Variant(r, wanted[1] or s, wanted[0] or l, c) for r, s, l, c in names]
         return list({str(v): v for v in chosen}.values())
     if which == "matrix":
