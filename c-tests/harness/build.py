@@ -53,8 +53,8 @@ class Nvcc:
         self.lib, libraries = next(((d, found) for d, found in have if found), (folders[0], []))
         self.runtime = libraries[0] if libraries and not libraries[0].endswith(".so") else None
         self.help = run([nvcc, "--help"])
-        # Whether this toolkit stands for the others where one is enough.
-        self.newest = True
+        # Whether this toolkit stands for the others where one is enough; else its place among those.
+        self.newest, self.older = True, None
 
     def has(self, variant, program, every=False):
         """Whether this toolkit makes the variant; the reason if not. `every`: also
@@ -130,6 +130,7 @@ class Clang:
     def __init__(self, clang, cuda, arch=None):
         self.clang, self.cuda = clang, cuda
         self.arch = arch or "sm_70"
+        self.newest, self.older = False, 0
         self.version = Nvcc(os.path.join(cuda, "bin/nvcc")).version
         self.lib = os.path.join(cuda, "lib64")
         self.include = os.path.join(os.path.dirname(os.path.dirname(clang)), "cuda-include")
@@ -203,14 +204,14 @@ class Job:
     def __init__(self, compiler, program, which, out):
         self.compiler, self.program, self.out = compiler, program, out
         self.skipped, self.wanted = [], []
-        for variant in variants(which, program):
+        for variant in variants(which, program, compiler.older):
             why = compiler.has(variant, program, which in ("each", "full"))
-            if which == "core" and program.kind and not getattr(compiler, "newest", False):
+            if which == "core" and program.kind and not compiler.newest:
                 why = "in this set the newest toolkit stands for the others"
             if why == NO_STATIC:
                 # Its other axes are useful all the same.
                 shared = Variant("shared", variant.stream, variant.link, variant.compression)
-                if str(shared) not in map(str, variants(which, program)):
+                if str(shared) not in map(str, variants(which, program, compiler.older)):
                     variant, why = shared, compiler.has(shared, program, which in ("each", "full"))
             if why:
                 self.skipped.append((str(variant), why))

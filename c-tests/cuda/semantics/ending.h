@@ -69,11 +69,23 @@ struct Object {
 };
 } // namespace
 
+// The call that is being made; a process that does not end says which it was.
+static const char *volatile present_call = "none";
+
+static void stuck(int)
+{
+    char line[160];
+    int length = snprintf(line, sizeof line, "%s: the call %s does not return\n", way, present_call);
+    _exit(write(STDOUT_FILENO, line, length) == length ? 3 : 4);
+}
+
 // The program: `run` takes one way to end, in a process of its own.
 static inline int all_ways(int argc, char **argv, const std::vector<const char *> &ways, int (*run)())
 {
     if (argc > 1) {
         way = argv[1];
+        signal(SIGALRM, stuck);
+        alarm(2 * PATIENCE);
         return run();
     }
     for (const char *one : ways)

@@ -49,7 +49,7 @@ static bool make()
     return good;
 }
 
-#define CALL(name, call) answers.add(name, named(call))
+#define CALL(name, call) (present_call = name, answers.add(name, named(call)))
 
 // All calls of the runtime. `use` includes calls that wait for work or need main's objects.
 static void runtime_calls(const char *place)

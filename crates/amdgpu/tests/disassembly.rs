@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 
 use cushim_amdgpu::decode::{Error, decode};
 use cushim_amdgpu::target::Target;
+use cushim_testkit::sample;
 
 /// Misaligned groups of registers: LLVM takes the aligned group that holds them.
 const FIRST: Error = Error::Field("the first of two scalar registers");
@@ -29,7 +30,12 @@ fn excused(ours: bool, llvm: &str, format: &str) -> bool {
 
 fn compare(name: &str, target: Target, arguments: &[&str]) {
     let Some(program) = llvm::program() else { return };
-    let drawn = draw::all(target, if cfg!(debug_assertions) { 8 } else { 40 });
+    let each = match (cfg!(debug_assertions), sample::all()) {
+        (true, false) => 3,
+        (true, true) => 8,
+        (false, _) => 40,
+    };
+    let drawn = draw::all(target, each);
     let theirs = llvm::disassembled(&program, arguments, &drawn);
     let (mut wrong, mut same, mut ours_alone) = (Vec::new(), 0, 0);
     let mut formats: BTreeMap<&str, (u32, u32)> = BTreeMap::new();

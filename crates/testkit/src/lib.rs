@@ -3,7 +3,8 @@
 //!
 //! A function takes any bytes, and panics only if the code under test breaks a promise. Owns these promises. Must not
 //! know: the source of the bytes, or their limits of time and memory (`fuzz/src/bound.rs`). No shipped crate imports it.
-//! Beside them: where inputs are kept (`corpus`), and what tests need of the machine (`needs`).
+//! Beside them: where inputs are kept (`corpus`), what tests need of the machine (`needs`), and how many cases they try
+//! (`sample`).
 
 #[cfg(feature = "amdgpu")]
 pub mod amdgpu;
@@ -42,6 +43,7 @@ pub mod replay;
 pub mod rpc;
 #[cfg(feature = "rules")]
 pub mod rules;
+pub mod sample;
 #[cfg(feature = "cli")]
 pub mod trace;
 #[cfg(feature = "translate")]

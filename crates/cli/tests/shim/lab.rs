@@ -10,6 +10,7 @@ use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
+use crate::built;
 use crate::log::{self, Line};
 use crate::trace::{self, Trace};
 
@@ -99,7 +100,7 @@ fn compiler(name: &Path) -> Command {
 }
 
 /// Runs a compiler; the test fails with its messages.
-fn compile(arguments: &[OsString], into: &Path) {
+pub fn compile(arguments: &[OsString], into: &Path) {
     let cpp = arguments.iter().any(|a| a.to_string_lossy().ends_with(".cpp"));
     let mut command = compiler(Path::new(if cpp { "g++" } else { "gcc" }));
     let done = command.args(arguments).arg("-o").arg(into).output().expect("gcc is needed");
@@ -205,7 +206,13 @@ impl Lab {
         all.push("-I".into());
         all.push(root().join("c-tests/stub").into());
         all.extend(arguments.iter().map(OsString::from));
-        compile(&all, &into);
+        // Files that the test made may change.
+        let own = self.folder.path().to_string_lossy();
+        if all.iter().any(|a| a.to_string_lossy().contains(&*own)) {
+            compile(&all, &into);
+        } else {
+            built::copy(&all, &into);
+        }
         into
     }
 

@@ -5,6 +5,7 @@
 //! `cargo test` does not build libcushim.so (it is a cdylib that nothing may link): run `cargo build`
 //! first.
 
+mod built;
 mod compare;
 mod direct;
 mod driver;

@@ -2,13 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use cushim_testkit::needs::left_out;
+use cushim_testkit::{needs::left_out, sample};
 
 use crate::compare::{RUNTIMES, behaves, same};
 use crate::headers::toolkit;
 use crate::lab::{How, Lab, cudart, stub};
 
-/// Compilers and their options. A library is named where the program needs it as a shared library.
+/// Compilers and their options, usually one in three of clang's. A library is named where the program needs it as a
+/// shared library.
 fn builds() -> Vec<(PathBuf, Vec<String>)> {
     let mut all = Vec::new();
     let gcc = PathBuf::from("gcc");
@@ -16,6 +17,7 @@ fn builds() -> Vec<(PathBuf, Vec<String>)> {
         all.push((gcc.clone(), vec![format!("-fsanitize={sanitizer}")]));
     }
     let Some(toolkit) = toolkit("clang-19") else { return all };
+    let gccs = all.len();
     let clang = toolkit.join("bin/clang");
     for sanitizer in ["thread", "address", "leak", "undefined", "memory"] {
         all.push((clang.clone(), vec![format!("-fsanitize={sanitizer}")]));
@@ -29,6 +31,8 @@ fn builds() -> Vec<(PathBuf, Vec<String>)> {
             vec![format!("-fsanitize={sanitizer}"), "-shared-libsan".into(), path],
         ));
     }
+    let clangs = all.split_off(gccs);
+    all.extend(sample::of(clangs, 3));
     all
 }
 

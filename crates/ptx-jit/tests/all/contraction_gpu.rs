@@ -8,19 +8,20 @@ use common::Device;
 use contraction::ROWS;
 use cushim_ptx::exec::{KernelLaunch, Memory as _};
 use cushim_ptx_jit::Kernel;
+use cushim_testkit::sample;
 
 /// Kernels in one module, which gets its own memory.
 const KERNELS: usize = 50;
 
-/// Compares every `step`th module of a sample with the recording: compiling all of them takes minutes.
-fn compare(name: &str, step: usize) {
+/// Compares every eighth module of a sample with the recording, usually fewer: compiling all of them takes minutes.
+fn compare(name: &str) {
     let sample = contraction::SAMPLES.iter().find(|s| s.name == name).unwrap();
     let cases = sample.cases();
     let recorded = sample.recorded(&cases).unwrap();
     let unforetold = sample.unforetold();
     let mut wrong = Vec::new();
-    for (some, columns) in cases.chunks(KERNELS).zip(recorded.columns.chunks(KERNELS)).step_by(step)
-    {
+    let modules = cases.chunks(KERNELS).zip(recorded.columns.chunks(KERNELS)).step_by(8);
+    for (some, columns) in sample::of(modules.collect(), 4) {
         let text: String = some.iter().map(|c| c.text.as_str()).collect();
         let text = contraction::head() + &text;
         let checked = cushim_ptx::parse(&text).and_then(|m| cushim_ptx::check(&m));
@@ -81,10 +82,10 @@ fn compare(name: &str, step: usize) {
 
 #[test]
 fn compiled_code_fuses_where_a_gpu_does() {
-    compare("first", 8);
+    compare("first");
 }
 
 #[test]
 fn so_it_does_with_parameters_arms_and_memory() {
-    compare("second", 8);
+    compare("second");
 }

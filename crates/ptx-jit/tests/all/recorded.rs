@@ -14,6 +14,7 @@ use common::Device;
 use cushim_ptx::exec::{KernelLaunch, Memory as _};
 use cushim_ptx::interp;
 use cushim_ptx_jit::Kernel;
+use cushim_testkit::sample;
 
 /// Kernels in one module, which gets its own memory.
 const KERNELS: usize = 20;
@@ -86,15 +87,13 @@ fn compare(
     ))
 }
 
-/// Whether to try each kernel with both compilers, which takes twice as long: for changes of the compilers.
-fn thorough() -> bool {
-    std::env::var("CUSHIM_RECORDED").is_ok_and(|v| v == "all")
-}
+/// Usually one kernel in so many is tried, of those that take long.
+const AMONG: usize = 4;
 
 /// The code to try for a kernel: the quick compiler's (false), the optimised (true). Usually kernels take turns.
 fn qualities(number: usize) -> &'static [bool] {
     match number % 2 {
-        _ if thorough() => &[false, true],
+        _ if sample::all() => &[false, true],
         0 => &[false],
         _ => &[true],
     }
@@ -155,18 +154,18 @@ fn compiled_code_of_one_value_for_all_lanes_gives_the_same() {
 
 #[test]
 fn compiled_code_gives_the_same_of_sequences() {
-    let all = sequences::all(Shown::Digest);
+    let all = sample::of(sequences::all(Shown::Digest), AMONG);
     check(all, results::of_sequences(), Lanes::Threads, "compiled code of sequences");
 }
 
 #[test]
 fn compiled_code_gives_the_same_of_matrices() {
-    check(matrix::all(), results::of_matrices(), Lanes::Threads, "compiled code of matrices");
+    let all = sample::of(matrix::all(), AMONG);
+    check(all, results::of_matrices(), Lanes::Threads, "compiled code of matrices");
 }
 
 #[test]
 fn compiled_code_of_one_value_gives_the_same_of_sequences() {
-    let step = if thorough() { 1 } else { 3 };
-    let all = sequences::all(Shown::Digest).into_iter().step_by(step).collect();
+    let all = sample::of(sequences::all(Shown::Digest), AMONG);
     check(all, results::of_sequences(), Lanes::Blocks, "compiled code of one value of sequences");
 }

@@ -12,6 +12,7 @@ use cases::sequences::{self, Shown};
 use cases::tally::Tally;
 use common::{Buffer, Loaded, compiler, parameters};
 use cushim_ptx::types::Scalar;
+use cushim_testkit::sample;
 use cushim_translate::abi::Lanes;
 use cushim_translate::{Compiler, Target, amdgpu};
 use std::collections::BTreeMap;
@@ -91,11 +92,12 @@ fn translated(compiler: &Compiler, some: &[Case]) -> (Loaded, BTreeMap<String, S
 
 #[test]
 fn translated_code_gives_what_a_gpu_gives() {
-    check(kernels::all(), results::kept, "translated code");
+    check(sample::of(kernels::all(), 3), results::kept, "translated code");
 }
 
 #[test]
 fn translated_code_gives_the_same_of_sequences() {
     let all = sequences::all(Shown::Digest).into_iter().step_by(7).collect();
+    let all = sample::of(all, 3);
     check(all, results::of_sequences, "translated code of sequences");
 }
