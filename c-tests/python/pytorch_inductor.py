@@ -106,7 +106,7 @@ FUNCTIONS = {
 # PyTorch may only use its Triton templates for products: cuBLAS is machine code.
 inductor.max_autotune_gemm = True
 inductor.max_autotune_gemm_backends = "TRITON"
-# A single candidate, so that PyTorch measures none: for that it would clear memory with a kernel of its own.
+# A single candidate: each takes a compilation. pytorch_fill.py has several tried.
 inductor.test_configs.max_mm_configs = 1
 # Halves are rounded after every operation, as PyTorch's own kernels do.
 inductor.emulate_precision_casts = True

@@ -31,6 +31,7 @@ pub mod code {
     pub const NO_DEVICE: i32 = 100;
     pub const INVALID_DEVICE: i32 = 101;
     pub const INVALID_CONTEXT: i32 = 201;
+    pub const NO_KERNEL_IMAGE: i32 = 209;
     pub const INVALID_HANDLE: i32 = 400;
     pub const SYMBOL_NOT_FOUND: i32 = 500;
     pub const NOT_SUPPORTED: i32 = 801;

@@ -4,16 +4,18 @@
 //! addresses of variables. An image is loaded once, as a library of the driver, which the driver loads into
 //! each context that uses it. Must not know: how an image is chosen ([`super::image`]).
 
+use std::ffi::CStr;
 use std::sync::atomic::Ordering;
 
 use cushim_abi::types::*;
 
-use super::image;
 use super::table::{BINARIES, Binary, KERNELS, Kernel, Kind, MEMORY, VARIABLES, Variable, remove};
+use super::{image, known};
 use crate::context;
 use crate::error::{self, code};
 use cushim_accel::locks::lock;
 use cushim_vbase::api;
+use cushim_vbase::backend::{self, Backend};
 
 const NULL: Ptr = Ptr(0);
 
@@ -78,17 +80,11 @@ impl Kernel {
         if binary.is_by_module() {
             return self.function(binary);
         }
-        let library = binary.load()?;
-        let mut handle = Func(0);
-        let to = Out(&raw mut handle);
-        context::attempt(|| {
-            // SAFETY: a library of ours, a string of the registered image.
-            unsafe { api::cuLibraryGetKernel(to, library, Str(self.name)) }
-        })
-        .map_err(|error| match error {
-            code::SYMBOL_NOT_FOUND => code::INVALID_DEVICE_FUNCTION,
-            other => other,
-        })?;
+        let own = binary.load().and_then(|library| kernel_in(library, Str(self.name)));
+        let handle = match own {
+            Err(code::NO_KERNEL_IMAGE) => self.load_known().ok_or(code::NO_KERNEL_IMAGE)?,
+            own => own?,
+        };
         let mut memory = lock(&MEMORY);
         self.handle.store(handle.0, Ordering::Release);
         if BINARIES.get(std::ptr::from_ref(binary).addr()).is_some() {
@@ -97,6 +93,43 @@ impl Kernel {
         }
         Ok(handle)
     }
+}
+
+impl Kernel {
+    /// This kernel from a text of ours, where no image of the program's runs here. Not on
+    /// NVIDIA's driver, whose answer is passed on.
+    #[cold]
+    fn load_known(&'static self) -> Option<Func> {
+        if self.name == 0 || backend::chosen() == Some(Backend::Driver) {
+            return None;
+        }
+        // SAFETY: a string of the registered image.
+        let name = unsafe { CStr::from_ptr(std::ptr::with_exposed_provenance(self.name)) };
+        let text = known::text(name.to_str().ok()?)?;
+        let mut library = Module(0);
+        let (to, at) = (Out(&raw mut library), Ptr(text.as_ptr().expose_provenance()));
+        context::attempt(|| {
+            // SAFETY: a text with its NUL, which the driver copies.
+            unsafe { api::cuLibraryLoadData(to, at, NULL, NULL, 0, NULL, NULL, 0) }
+        })
+        .ok()?;
+        kernel_in(library, Str(known::ENTRY.as_ptr().expose_provenance())).ok()
+    }
+}
+
+/// The kernel of a library.
+fn kernel_in(library: Module, name: Str) -> Result<Func, Status> {
+    let mut handle = Func(0);
+    let to = Out(&raw mut handle);
+    context::attempt(|| {
+        // SAFETY: a library of ours, a string of the registered image or of ours.
+        unsafe { api::cuLibraryGetKernel(to, library, name) }
+    })
+    .map_err(|error| match error {
+        code::SYMBOL_NOT_FOUND => code::INVALID_DEVICE_FUNCTION,
+        other => other,
+    })?;
+    Ok(handle)
 }
 
 impl Variable {

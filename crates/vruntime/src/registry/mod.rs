@@ -6,6 +6,7 @@
 //! image is loaded at first use ([`load`]). Must not know: launches, copies.
 
 mod image;
+mod known;
 pub mod legacy;
 pub mod load;
 mod reference;
