@@ -1,8 +1,8 @@
 // The driver API while the process ends. Each way to end runs in a process of its own.
 //
 // In a handler of `exit`, cuModuleLoadData of NVIDIA's driver 580 does not return if the context was made by cuCtxCreate
-// and popped, and beside other programs cuCtxDestroy of another context does not, or aborts. So the way "context" makes no
-// such calls there. The way "modules" makes them, under a time limit, and
+// and popped. Beside other programs a call there did not return in 150 s or the process was aborted, also without calls of
+// modules; which call is not known. So the way "context" makes neither calls of modules nor other contexts there. The way "modules" makes them, under a time limit, and
 // says what does not return; that is right for NVIDIA's driver only.
 #include <cuda.h>
 #include "ending.h"
