@@ -5,6 +5,7 @@ launches, build.py how programs are built.
 """
 
 import concurrent.futures
+import itertools
 import os
 import re
 import shutil
@@ -12,11 +13,14 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 import launches
 
 LIMIT = 180
+# `environment`: the variables of the present thread's turn (see check_all).
+PLACE = threading.local()
 
 
 class Outcome:
@@ -29,6 +33,7 @@ class Outcome:
 def run(command, env=None, limit=LIMIT):
     """Runs a command to its end; the status is None if it exceeded the limit."""
     merged = dict(os.environ)
+    merged.update(getattr(PLACE, "environment", {}))
     merged.update(env or {})
     # In a session of its own, so that its children end with it.
     process = subprocess.Popen(command, env=merged, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -195,8 +200,15 @@ class Task:
         self.where, self.function = where, function
 
 
-def check_all(tally, tasks, jobs):
-    """Runs tasks, `jobs` in parallel; prints each one's line when it is done."""
+def check_all(tally, tasks, jobs, places=({},)):
+    """Runs tasks, `jobs` in parallel; prints each one's line when it is done.
+
+    The threads take turns with `places`: environment variables for all that a thread's tasks run."""
+    turns = itertools.cycle(places)
+
+    def take_place():
+        PLACE.environment = next(turns)
+
     def timed(task):
         begin = time.monotonic()
         try:
@@ -205,7 +217,7 @@ def check_all(tally, tasks, jobs):
             results = [("check", ["%s: %s" % (type(error).__name__, error)])]
         return task, results, time.monotonic() - begin
 
-    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+    with concurrent.futures.ThreadPoolExecutor(jobs, initializer=take_place) as pool:
         for done in concurrent.futures.as_completed([pool.submit(timed, task) for task in tasks]):
             task, results, took = done.result()
             tally.add("%s, %.0f s" % (task.where, took), results)

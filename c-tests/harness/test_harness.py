@@ -7,6 +7,7 @@ import json
 import os
 import stat
 import tempfile
+import threading
 import unittest
 
 import build
@@ -302,6 +303,22 @@ with open(sys.argv[sys.argv.index("-o") + 1], "w") as out:
         out.write(json.dumps(value) + "\\n")
 sys.exit(done.returncode%s)
 """
+
+
+class Places(unittest.TestCase):
+    def test_threads_take_turns_and_what_they_run_sees_it(self):
+        begun = threading.Barrier(2, timeout=60)
+        seen = []
+
+        def look():
+            begun.wait()
+            seen.append(runs.run(["/bin/sh", "-c", "echo $PLACE"]).out)
+            return []
+
+        tally = runs.Tally()
+        runs.check_all(tally, [runs.Task("a", look), runs.Task("b", look)], 2, [{"PLACE": "0"}, {"PLACE": "1"}])
+        self.assertEqual(sorted(seen), [b"0\n", b"1\n"])
+        self.assertEqual(runs.run(["/bin/sh", "-c", "echo $PLACE"]).out, b"\n")
 
 
 class WholeRun(unittest.TestCase):
