@@ -1,9 +1,9 @@
 // The driver API while the process ends. Each way to end runs in a process of its own.
 //
-// In a handler of `exit`, cuModuleLoadData of NVIDIA's driver 580 does not return if the context was made by cuCtxCreate
-// and popped. Beside other programs a call there did not return in 150 s or the process was aborted, also without calls of
-// modules; which call is not known. So the way "context" makes neither calls of modules nor other contexts there. The way "modules" makes them, under a time limit, and
-// says what does not return; that is right for NVIDIA's driver only.
+// NVIDIA's driver 580 hangs in a handler of `exit` on the main thread, whose thread-local objects are gone by then: in
+// cuModuleLoadData if the context was made by cuCtxCreate and popped, and now and then in cuDevicePrimaryCtxRetain (H200).
+// So "handler after" makes no context there, and in the way "context" it loads no module. The way "modules" loads one,
+// under a time limit, and says that it does not return; that is right for NVIDIA's driver only.
 #include <cuda.h>
 #include "ending.h"
 #include <thread>
@@ -45,7 +45,12 @@ static void context_calls(Answers &answers)
     CALL("destroy", cuCtxDestroy(other));
 }
 
-static void driver_calls(const char *place, bool all)
+// What to leave out, because NVIDIA's driver may hang.
+struct Left_out {
+    bool modules, contexts;
+};
+
+static void driver_calls(const char *place, Left_out left_out)
 {
     Answers answers;
     int n = 0, active = 0;
@@ -82,15 +87,17 @@ static void driver_calls(const char *place, bool all)
     CALL("event", cuEventCreate(&event, 0));
     CALL("record", cuEventRecord(event, nullptr));
     CALL("eventdestroy", cuEventDestroy(event));
-    if (all)
+    if (!left_out.modules)
         module_calls(answers);
     CALL("keptset", cuMemsetD8(kept, 1, 64));
     CUgraph graph = nullptr;
     CALL("graph", cuGraphCreate(&graph, 0));
     CALL("graphdestroy", cuGraphDestroy(graph));
-    CALL("retain", cuDevicePrimaryCtxRetain(&primary, 0));
-    CALL("release", cuDevicePrimaryCtxRelease(0));
-    if (all && !strstr(place, "thread's object"))
+    if (!left_out.contexts) {
+        CALL("retain", cuDevicePrimaryCtxRetain(&primary, 0));
+        CALL("release", cuDevicePrimaryCtxRelease(0));
+    }
+    if (!left_out.contexts && !strstr(place, "thread's object"))
         context_calls(answers);
     CALL("pop", cuCtxPopCurrent(&current));
     const char *name = nullptr;
@@ -105,13 +112,14 @@ static void at(const char *place)
     if (!way)
         return;
     std::string line = named_place(place);
-    bool all = !is("context") || strcmp(place, "handler after");
     if (is("modules"))
         return;
-    if (is("new threads"))
-        std::thread([&] { driver_calls(line.c_str(), all); }).join();
-    else
-        driver_calls(line.c_str(), all);
+    if (is("new threads")) {
+        std::thread([&] { driver_calls(line.c_str(), {false, false}); }).join();
+    } else {
+        bool late = !strcmp(place, "handler after");
+        driver_calls(line.c_str(), {late && is("context"), late});
+    }
 }
 
 __attribute__((init_priority(101))) static Object early{"first global"};
