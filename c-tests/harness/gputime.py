@@ -168,9 +168,8 @@ def events(cushim, path, alone, by_cupti, earlier=None):
     return [("--gpu-time=events: %s" % what, wrong + runs.differences(alone, outcome))]
 
 
-def check(cushim, program, path, cuda_home):
-    """[(what, [differences])] of one program."""
-    alone = runs.run([path])
+def check(cushim, program, path, cuda_home, alone):
+    """[(what, [differences])] of one program, whose Outcome without cushim is `alone`."""
     try:
         outcome, lines, where = traced(cushim, [path], cuda_home)
         what, wrong = judge(lines, int(program.options.get("idlegraphs", 0)))

@@ -118,11 +118,11 @@ def differences(alone, traced):
     return wrong
 
 
-def check_program(cushim, program, variant, path, gpu, env=None, major=13):
+def check_program(cushim, program, variant, path, gpu, env=None, major=13, alone=None):
     """All checks of one program in one variant: [(what, [differences])]. `major`:
-    of the CUDA that it was built with."""
+    of the CUDA that it was built with; `alone`: its Outcome without cushim, if it has run already."""
     results = []
-    alone = run([path], env)
+    alone = alone or run([path], env)
     if gpu:
         wrong = unlike_expected(program.beside("expected"), alone.out, major)
         if alone.status != 0:
