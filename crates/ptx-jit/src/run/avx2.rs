@@ -9,30 +9,43 @@ use crate::warp::task::{DOWN, UP};
 use crate::warp::{SLOTS, Slot};
 use cushim_ptx::alu::sfu::{self, Interpolated};
 use std::arch::x86_64::*;
+use std::mem::MaybeUninit;
 
 /// What each lane's polynomial takes, by intervals and places of 17 bits.
+///
+/// # Safety
+/// Intervals are those of the table.
 #[inline]
 #[target_feature(enable = "avx2")]
-pub(super) fn look_up(of: Interpolated, interval: &Lanes, place: &Lanes, rows: &mut Rows) {
+pub(super) unsafe fn look_up(of: Interpolated, interval: &Lanes, place: &Lanes) -> Rows {
     let table = sfu::coefficients(of).both;
-    for at in [0, 8, 16, 24] {
-        let two = |l: usize| {
-            let [low, high] = [l, l + 1].map(|l| table[interval[at + l] as usize % table.len()]);
-            _mm_set_epi64x(high.cast_signed(), low.cast_signed())
+    debug_assert!(interval.iter().all(|n| (*n as usize) < table.len()), "{interval:?}");
+    let table: *const f64 = table.as_ptr().cast();
+    let mut rows = MaybeUninit::<Rows>::uninit();
+    let out = rows.as_mut_ptr();
+    let (intervals, places) = (interval.as_chunks::<8>().0, place.as_chunks::<8>().0);
+    for (k, (n, x)) in intervals.iter().zip(places).enumerate() {
+        // SAFETY: the intervals of two lanes are in the table.
+        let two = |l: usize| unsafe {
+            let low = _mm_load_sd(table.add(n[l] as usize));
+            _mm_castpd_ps(_mm_loadh_pd(low, table.add(n[l + 1] as usize)))
         };
         // In each half, the first coefficients of four lanes, and their factors.
-        let low = _mm256_castsi256_ps(_mm256_set_m128i(two(4), two(0)));
-        let high = _mm256_castsi256_ps(_mm256_set_m128i(two(6), two(2)));
-        // SAFETY: 8 of 32 numbers each.
+        let low = _mm256_set_m128(two(4), two(0));
+        let high = _mm256_set_m128(two(6), two(2));
+        // SAFETY: 8 numbers, and places for 8 of 32 each.
         unsafe {
-            let x = _mm256_loadu_si256(place.as_ptr().add(at).cast());
+            let x = _mm256_loadu_si256(x.as_ptr().cast());
             let first = _mm256_shuffle_ps::<0x88>(low, high);
             let factors = _mm256_shuffle_ps::<0xdd>(low, high);
-            _mm256_storeu_ps(rows.first.as_mut_ptr().add(at).cast(), first);
-            _mm256_storeu_ps(rows.factors.as_mut_ptr().add(at).cast(), factors);
-            _mm256_storeu_si256(rows.square.as_mut_ptr().add(at).cast(), square(x));
+            let to = |lanes: *mut u32| lanes.add(8 * k);
+            _mm256_storeu_ps(to((&raw mut (*out).first).cast()).cast(), first);
+            _mm256_storeu_ps(to((&raw mut (*out).factors).cast()).cast(), factors);
+            _mm256_storeu_si256(to((&raw mut (*out).square).cast()).cast(), square(x));
         }
     }
+    // SAFETY: all 32 lanes of the three were written.
+    unsafe { rows.assume_init() }
 }
 
 /// The unit's square of places of 17 bits, by [`super::rows`].
@@ -126,12 +139,12 @@ mod tests {
     /// Every place, in every interval of tables of both sizes.
     #[test]
     fn all_lanes_get_the_rows_of_the_unit() {
-        type LookUp = fn(Interpolated, &Lanes, &Lanes, &mut Rows);
+        type LookUp = fn(Interpolated, &Lanes, &Lanes) -> Rows;
         let of_level: [(Level, LookUp); 2] = [
-            // SAFETY: the processor has the level, see below.
-            (Level::V3, |of, n, x, rows| unsafe { look_up(of, n, x, rows) }),
-            // SAFETY: likewise, and intervals are those of the table.
-            (Level::V4, |of, n, x, rows| unsafe { avx512::look_up(of, n, x, rows) }),
+            // SAFETY: the processor has the level, see below, and intervals are those of the table.
+            (Level::V3, |of, n, x| unsafe { look_up(of, n, x) }),
+            // SAFETY: likewise.
+            (Level::V4, |of, n, x| unsafe { avx512::look_up(of, n, x) }),
         ];
         for (_, look_up) in of_level.into_iter().filter(|(level, _)| level.is_there()) {
             for of in [Interpolated::Ex2, Interpolated::Rcp] {
@@ -139,8 +152,7 @@ mod tests {
                 for first in (0..1 << 17).step_by(32) {
                     let place: Lanes = std::array::from_fn(|l| first + l as u32);
                     let interval = place.map(|p| (p / 3) % intervals);
-                    let mut rows = Rows::default();
-                    look_up(of, &interval, &place, &mut rows);
+                    let rows = look_up(of, &interval, &place);
                     for l in 0..32 {
                         assert_eq!(rows.row(l), sfu::row(of, interval[l], place[l]), "{of:?}");
                     }

@@ -10,6 +10,7 @@ use crate::warp::task::{DOWN, SAME, UP};
 use crate::warp::{SLOTS, Slot};
 use cushim_ptx::alu::sfu::{self, Interpolated};
 use std::arch::x86_64::*;
+use std::mem::MaybeUninit;
 
 /// What each lane's polynomial takes, by intervals and places of 17 bits. The coefficients come by an instruction that looks 16 numbers
 /// up in two registers, as a table has 64 or 128 rows: loads by lane take four times as long.
@@ -18,8 +19,10 @@ use std::arch::x86_64::*;
 /// As for [`sixteen`]; intervals are those of the table.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
-pub(super) unsafe fn look_up(of: Interpolated, interval: &Lanes, place: &Lanes, rows: &mut Rows) {
+pub(super) unsafe fn look_up(of: Interpolated, interval: &Lanes, place: &Lanes) -> Rows {
     let table = sfu::coefficients(of);
+    let mut rows = MaybeUninit::<Rows>::uninit();
+    let out = rows.as_mut_ptr();
     for half in [0, 16] {
         // SAFETY: 16 of 32 numbers.
         let (n, x) = unsafe {
@@ -34,11 +37,14 @@ pub(super) unsafe fn look_up(of: Interpolated, interval: &Lanes, place: &Lanes, 
         );
         // SAFETY: 16 of 32 numbers each.
         unsafe {
-            _mm512_storeu_si512(rows.first.as_mut_ptr().add(half).cast(), a);
-            _mm512_storeu_si512(rows.factors.as_mut_ptr().add(half).cast(), b);
-            _mm512_storeu_si512(rows.square.as_mut_ptr().add(half).cast(), square(x));
+            let to = |lanes: *mut u32| lanes.add(half);
+            _mm512_storeu_si512(to((&raw mut (*out).first).cast()).cast(), a);
+            _mm512_storeu_si512(to((&raw mut (*out).factors).cast()).cast(), b);
+            _mm512_storeu_si512(to((&raw mut (*out).square).cast()).cast(), square(x));
         }
     }
+    // SAFETY: all 32 lanes of the three were written.
+    unsafe { rows.assume_init() }
 }
 
 /// The unit's square of places, by [`super::rows`].

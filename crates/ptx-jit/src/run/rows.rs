@@ -20,7 +20,7 @@ pub(super) const LAST_BITS: i32 = 0x0040_2010;
 pub(super) const LAST_KEPT: i32 = 0x007f_7e7c;
 
 /// What the polynomials of lanes take.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Rows {
     pub(super) first: Lanes,
     pub(super) factors: [i32; 32],

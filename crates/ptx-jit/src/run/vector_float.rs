@@ -15,7 +15,7 @@ use crate::warp::task::FTZ;
 use crate::warp::{SLOTS, Slot, Warp};
 use cushim_ptx::Level;
 use cushim_ptx::alu::fused;
-use cushim_ptx::alu::sfu::{self, Interpolated, form};
+use cushim_ptx::alu::sfu::{self, Interpolated, form, usual};
 
 // What follows are macros: a loop that is given a function as a value calls it, and the function is then one of any
 // processor, not of this one's vectors (measured: four to ten times slower).
@@ -62,19 +62,56 @@ macro_rules! two_of {
 }
 
 /// The same, where what polynomials take is found for all lanes at once, by `look_up` of the processor's vectors: first the intervals
-/// and places are found, of which nothing else is computed.
+/// and places are found. If all operands are usual, the short way of [`usual`] is taken; else nothing else is kept of what
+/// was computed before.
 macro_rules! looked_up {
-    ($slots:ident, $flags:ident, $table:ident, $f:ident) => {{
+    ($slots:ident, $flags:ident, $table:ident, $usual:ident, $f:ident) => {{
         let x = *narrow(&mut $slots[0]);
         let out = narrow(&mut $slots[0]);
-        with_ftz!($flags, F => looked_up!(out, $table, |l, look| form::$f::<F>(x[l], look)));
+        if looked_up!(are_usual: x, $usual) {
+            looked_up!(usual: out, x, $table, $usual, |_l, v| v);
+        } else {
+            with_ftz!($flags, F => looked_up!(out, $table, |l, look| form::$f::<F>(x[l], look)));
+        }
     }};
     (quotients: $slots:ident, $flags:ident, $full:literal) => {{
         spread($slots, $flags);
         let (x, y) = (*narrow(&mut $slots[0]), *narrow(&mut $slots[1]));
         let out = narrow(&mut $slots[0]);
-        with_ftz!($flags, F => looked_up!(out, Rcp, |l, look| form::div_by::<F, $full>(x[l], y[l], look)));
+        if looked_up!(are_usual: y, rcp) {
+            with_ftz!($flags, F => looked_up!(usual: out, y, Rcp, rcp, |l, v| form::times_reciprocal::<F>(x[l], v)));
+        } else {
+            with_ftz!($flags, F => looked_up!(out, Rcp, |l, look| form::div_by::<F, $full>(x[l], y[l], look)));
+        }
     }};
+    (are_usual: $x:ident, $usual:ident) => {
+        $x.iter().fold(0, |others, x| others | u32::from(!usual::$usual::is_usual(*x))) == 0
+    };
+    (before: ex2, $x:expr) => {
+        usual::ex2::before($x, |v| {
+            // SAFETY: the operand is usual, as was found before.
+            unsafe { v.to_int_unchecked() }
+        })
+    };
+    (before: $usual:ident, $x:expr) => {
+        usual::$usual::before($x)
+    };
+    (usual: $out:ident, $x:ident, $table:ident, $usual:ident, |$l:ident, $v:ident| $f:expr) => {{
+        let (mut interval, mut places, mut rests) = ([0; 32], [0; 32], [0; 32]);
+        for l in 0..32 {
+            let before = looked_up!(before: $usual, $x[l]);
+            (interval[l], places[l], rests[l]) = (before.interval, before.place, before.rest);
+        }
+        let rows = looked_up!(rows: $table, interval, places);
+        for $l in 0..32 {
+            let $v = usual::$usual::after(rows.row($l), rests[$l]);
+            $out[$l] = $f;
+        }
+    }};
+    (rows: $table:ident, $interval:ident, $places:ident) => {
+        // SAFETY: the processor has the vectors, as whoever calls this found; intervals come of the function's operands.
+        unsafe { look_up(Interpolated::$table, &$interval, &$places) }
+    };
     ($out:ident, $table:ident, |$l:ident, $look:ident| $f:expr) => {{
         let table = sfu::coefficients(Interpolated::$table);
         let any = sfu::Row { first: table.first[0], factors: table.factors[0], square: 0 };
@@ -86,12 +123,7 @@ macro_rules! looked_up {
             };
             $f;
         }
-        let mut rows = $crate::run::rows::Rows::default();
-        // SAFETY: the processor has the vectors, as whoever calls this found.
-        #[allow(unused_unsafe)]
-        unsafe {
-            look_up(Interpolated::$table, &interval, &places, &mut rows);
-        }
+        let rows = looked_up!(rows: $table, interval, places);
         for $l in 0..32 {
             let $look = |_, _| rows.row($l);
             $out[$l] = $f;
@@ -151,11 +183,11 @@ macro_rules! vector_helpers {
 pub(super) use vector_helpers;
 
 vector_helpers! {
-    ex2[1]: |slots, flags| one_of!(slots, flags, F => form::ex2::<F>), looked_up!(slots, flags, Ex2, ex2_by);
-    lg2[1]: |slots, flags| one_of!(slots, flags, F => form::lg2::<F>), looked_up!(slots, flags, Lg2, lg2_by);
-    rcp_of_each[1]: |slots, flags| one_of!(slots, flags, F => form::rcp::<F>), looked_up!(slots, flags, Rcp, rcp_by);
-    rsqrt_of_each[1]: |slots, flags| one_of!(slots, flags, F => form::rsqrt::<F>), looked_up!(slots, flags, Rsqrt, rsqrt_by);
-    sqrt_of_each[1]: |slots, flags| one_of!(slots, flags, F => form::sqrt::<F>), looked_up!(slots, flags, Sqrt, sqrt_by);
+    ex2[1]: |slots, flags| one_of!(slots, flags, F => form::ex2::<F>), looked_up!(slots, flags, Ex2, ex2, ex2_by);
+    lg2[1]: |slots, flags| one_of!(slots, flags, F => form::lg2::<F>), looked_up!(slots, flags, Lg2, lg2, lg2_by);
+    rcp_of_each[1]: |slots, flags| one_of!(slots, flags, F => form::rcp::<F>), looked_up!(slots, flags, Rcp, rcp, rcp_by);
+    rsqrt_of_each[1]: |slots, flags| one_of!(slots, flags, F => form::rsqrt::<F>), looked_up!(slots, flags, Rsqrt, rsqrt, rsqrt_by);
+    sqrt_of_each[1]: |slots, flags| one_of!(slots, flags, F => form::sqrt::<F>), looked_up!(slots, flags, Sqrt, sqrt, sqrt_by);
     tanh[1]: |slots, flags| one_of!(slots, flags, sfu::tanh);
     sin[1]: |slots, flags| one_of!(slots, flags, form::sin);
     cos[1]: |slots, flags| one_of!(slots, flags, form::cos);

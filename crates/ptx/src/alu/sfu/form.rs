@@ -166,7 +166,13 @@ pub fn div_by<const FTZ: bool, const FULL: bool>(
     let (a, b) = if FTZ { (flush(a), flush(b)) } else { (a, b) };
     let (a, b) = (mul(a, by), mul(b, by));
     let (a, b) = if FTZ { (flush(a), flush(b)) } else { (a, b) };
-    let v = mul(a, f(super::rcp_by(b, look)));
+    times_reciprocal::<FTZ>(a, super::rcp_by(b, look))
+}
+
+/// A quotient of a dividend and the divisor's reciprocal, if the divisor is none that is scaled.
+#[inline(always)]
+pub fn times_reciprocal<const FTZ: bool>(a: u32, reciprocal: u32) -> u32 {
+    let v = mul(if FTZ { flush(a) } else { a }, f(reciprocal));
     if FTZ { flush(v) } else { v }
 }
 

@@ -12,6 +12,7 @@
 pub mod form;
 mod table;
 mod tables;
+pub mod usual;
 
 pub use table::Row;
 use table::{narrow_sum, square, sum};
@@ -79,11 +80,13 @@ fn split(x: u32) -> (u32, u32) {
     (x >> 17, x & 0x1_ffff)
 }
 
-/// What is below 2^53 as a single with `point` bits behind the point, cut off; of those whose exponent is none, the
-/// bits modulo 2^32. Zero is positive.
+/// What is below 2^52 and not negative as a single with `point` bits behind the point, cut off; of those whose exponent is
+/// none, the bits modulo 2^32. Zero is positive.
 #[inline(always)]
 fn single(v: i64, point: u32) -> u32 {
-    let bits = (v as f64).to_bits() >> 29;
+    // Few processors convert vectors of 64 bits; the bits behind those of 2^52 are a whole number.
+    const BIG: f64 = (1u64 << 52) as f64;
+    let bits = (f64::from_bits(BIG.to_bits() | v.cast_unsigned()) - BIG).to_bits() >> 29;
     if v == 0 { 0 } else { bits.wrapping_sub(u64::from(1023 - 127 + point) << 23) as u32 }
 }
 
@@ -201,12 +204,18 @@ pub fn lg2(x: u32) -> u32 {
 pub fn lg2_by(x: u32, mut look: impl FnMut(u32, u32) -> Row) -> u32 {
     let (e, fraction) = (x >> 23 & 0xff, x & (ONE - 1));
     let (interval, place) = split(fraction);
-    let v = (sum(look(interval, place), place, [12, 1]) + 0x3345) >> 2;
+    let v = sum(look(interval, place), place, [12, 1]);
+    root(x, logarithm(e, fraction, v), SIGN | INFINITY, INFINITY)
+}
+
+/// The logarithm of a positive number by its exponent, its fraction and the polynomial.
+#[inline(always)]
+fn logarithm(e: u32, fraction: u32, v: i64) -> u32 {
+    let v = (v + 0x3345) >> 2;
     let one = u32::from(e == 127 && fraction == 0);
     let v = (v & (i64::from(one) - 1)) + ((i64::from(e) - 127) << 36);
     let below = v >> 63;
-    let bits = single(v ^ below, 36) | below as u32 & SIGN;
-    root(x, bits, SIGN | INFINITY, INFINITY)
+    single(v ^ below, 36) | below as u32 & SIGN
 }
 
 /// `MUFU.SIN` (`quarter` 0) and `MUFU.COS` (1) of turns, with 25 bits behind the point, the rest cut off.
@@ -241,6 +250,14 @@ const TANH_POWERS: (u32, u32) = (119, 129);
 /// For each of them the logarithm of how many intervals there are, 4 bits.
 const TANH_INTERVALS: u64 = 0x343_2221_1000;
 
+/// The polynomial of a row.
+#[inline(always)]
+fn tanh_sum((first, b, c): (u32, i32, i32), place: u32) -> i64 {
+    (i64::from(first) << 15)
+        + i64::from(b) * i64::from(place)
+        + i64::from(c) * i64::from(square(place))
+}
+
 /// `MUFU.TANH`. Subnormal numbers are their own.
 #[inline(always)]
 pub fn tanh(x: u32) -> u32 {
@@ -250,10 +267,7 @@ pub fn tanh(x: u32) -> u32 {
     let intervals = (TANH_INTERVALS >> (4 * (near - least))) as u32 & 7;
     let interval = TANH_FIRST[(near - least) as usize % 16] + (fraction >> (23 - intervals));
     let (_, place) = split(fraction >> (6 - intervals));
-    let (first, b, c) = TANH[interval as usize % 64];
-    let v = (i64::from(first) << 15)
-        + i64::from(b) * i64::from(place)
-        + i64::from(c) * i64::from(square(place));
+    let v = tanh_sum(TANH[interval as usize % 64], place);
     let bits = single(v, 40 + 127).wrapping_add(near << 23);
     let bits = if e < least { a } else { bits };
     let bits = if e > most { 127 << 23 } else { bits };
@@ -318,5 +332,21 @@ mod tests {
         all(&RSQRT, 1 << 17, [14, 2], 0x7fff, 16);
         all(&SQRT, 1 << 17, [15, 0], 0xffff, 17);
         all(&EX2, 1 << 17, [13, 0], 0x77e2, 15);
+    }
+
+    /// [`single`] takes no other numbers.
+    #[test]
+    fn sums_of_waves_and_tangents_are_not_negative() {
+        let right = |v: i64| (0..1 << 52).contains(&v);
+        for place in 0..1 << 17 {
+            for interval in 0..64 {
+                let v = sum(SIN.row(interval, place), place, [11, 0]);
+                assert!(right(v), "sine, {interval} {place}: {v}");
+            }
+            for (n, row) in TANH.iter().enumerate() {
+                let v = tanh_sum(*row, place);
+                assert!(right(v), "tanh, {n} {place}: {v}");
+            }
+        }
     }
 }
