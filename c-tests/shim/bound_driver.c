@@ -1,9 +1,10 @@
 /* Images with a variable, through the driver: in several contexts, unloaded and loaded again, and as graph nodes, whose
-   kernels run in the context that the node names. The log shows the values that launches and nodes see (variables=). */
+   kernels run in the context that the node names. The log shows the values that launches and nodes see (variables=).
+   With `again`: kernels that may have the handle of one that was unloaded. */
 #define NO_STUBS
 #include "cuda.h"
 
-#define IMAGE_TEXT PTX_HEAD ".visible .const .align 4 .u32 scale = 1;\n.visible .entry _Z5alphaPfif(\n .param .u64 a,\n .param .u32 b,\n .param .f32 c\n)\n{ ret; }\n"
+#define IMAGE_TEXT PTX_HEAD ".visible .const .align 4 .u32 scale = 1;\n.visible .entry _Z5alphaPfif(\n .param .u64 a,\n .param .u32 b,\n .param .f32 c\n)\n{ ret; }\n.visible .entry one()\n{ ret; }\n.visible .entry two()\n{ ret; }\n"
 int cuInit(unsigned);
 int cuCtxCreate_v2(void **, unsigned, int);
 int cuCtxDestroy_v2(void *);
@@ -51,9 +52,25 @@ static void set(void *library, int value) {
     MUST(cuMemcpyHtoD_v2(at, &value, 4));
 }
 
-int main(void) {
+static int again(void) {
+    void *context, *f, *g[2], *second;
+    MUST(cuCtxCreate_v2(&context, 0, 0));
+    void *first = module(0x31, &f);
+    printf("first %d\n", launch(f));
+    MUST(cuModuleUnload(first));
+    MUST(cuModuleLoadData(&second, IMAGE_TEXT));
+    MUST(cuModuleGetFunction(&g[0], second, "one"));
+    MUST(cuModuleGetFunction(&g[1], second, "two"));
+    for (int i = 0; i < 2; i++) printf("%d ", cuLaunchKernel(g[i], 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
+    printf("again %d\n", f == g[0] || f == g[1]);
+    return 0;
+}
+
+int main(int argc, char **argv) {
     void *one, *two, *f, *g, *h;
+    (void)argv;
     MUST(cuInit(0));
+    if (argc > 1) return again();
     MUST(cuCtxCreate_v2(&one, 0, 0));
     void *first = module(0x31, &f);
     MUST(cuCtxCreate_v2(&two, 0, 0));

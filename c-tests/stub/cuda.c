@@ -72,10 +72,13 @@ static __thread int *below[16];
 static __thread int pushed;
 int cuCtxPushCurrent_v2(void *ctx) { if (!is_context(ctx) || pushed == 16) return 201; below[pushed++] = current; current = ctx; return 0; }
 int cuCtxPopCurrent_v2(void **out) { if (!pushed) return 201; *out = current; current = below[--pushed]; return 0; }
+/* With STUB_SAME_HANDLES it has the handle of the last one, once that is destroyed. */
 int cuCtxCreate_v2(void **out, unsigned flags, int device) {
     LOG("flags=%u device=%d", flags, device);
-    int at = context_count++;
+    int same = getenv("STUB_SAME_HANDLES") && gone[context_count - 1];
+    int at = same ? context_count - 1 : context_count++;
     if (!out || at >= 64) return 1;
+    gone[at] = 0;
     contexts[at] = device;
     *out = current = &contexts[at];
     return 0;
@@ -139,7 +142,11 @@ static int get(void **out, void *m, const char *name) {
     if (apart(((struct module *)m)->context)) return 201;
     for (int i = 0; i < function_count; i++)
         if (functions[i].module == m && !strcmp(functions[i].name, name) && functions[i].context == ((struct module *)m)->context) { *out = &functions[i]; return 0; }
-    int at = function_count++;
+    int at = 0;
+    if (getenv("STUB_SAME_HANDLES")) /* that of a function whose module is unloaded */
+        while (at < function_count && functions[at].module->live) at++;
+    else at = function_count;
+    if (at == function_count) at = function_count++;
     if (at >= MOST) abort();
     snprintf(functions[at].name, sizeof functions[at].name, "%s", name);
     functions[at].module = m;

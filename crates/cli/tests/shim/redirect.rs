@@ -1,6 +1,7 @@
 //! Replacement: the images and kernels that reach the test-only CUDA under rules. At each launch the stub logs
 //! in `code=` the image that the kernel came from.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -112,6 +113,14 @@ fn a_kernel_of_another_image_is_launched() {
             .collect();
         assert_eq!(launches(&ran, way.face, &keys), expected);
         assert!(expected.iter().any(|line| !line.starts_with(ALPHA)), "others stay");
+        // The runtime is told of the end of each registration.
+        let handles = |function: &str| -> BTreeSet<&str> {
+            let of = ran.log.iter().filter(|line| line.function == function);
+            of.map(|line| line.value("handle").unwrap()).collect()
+        };
+        let begun = handles("__cudaRegisterFatBinary");
+        assert_eq!(begun, handles("__cudaRegisterFatBinaryEnd"));
+        assert_eq!(begun.len(), if way.face == "cudart" { 2 } else { 1 });
     }
 }
 

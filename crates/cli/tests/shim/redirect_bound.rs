@@ -237,6 +237,27 @@ fn contexts_and_nodes_of_the_driver() {
     }
 }
 
+/// Kernels of which one has the handle that a replacement had, before it was unloaded: they are launched.
+#[test]
+fn a_handle_that_another_kernel_has_got() {
+    let lab = Lab::new();
+    let folder = format!("-L{}", stub().display());
+    let program = lab.build("program", "bound_driver.c", &[&folder, "-l:libcuda.so.1"]);
+    let how = with_memory(How::shim()).with("STUB_SAME_HANDLES", "1");
+    let way = Way { program, face: "cuda", how };
+    let bare = bare(&lab, &way, &["again"]);
+    assert_eq!(bare.stdout, "first 0\n0 0 again 1\n");
+    for file in [rule(&lab, SCALE, ""), asked(&lab, SCALE)] {
+        let ran = under(&way, &lab, &["again"], &file);
+        unnoticed(&ran, &bare);
+        assert_eq!(seen(&ran, ALPHA), ["cushim_bound:31"]);
+        assert_eq!(
+            (seen(&ran, "one"), seen(&ran, "two")),
+            (seen(&bare, "one"), seen(&bare, "two"))
+        );
+    }
+}
+
 /// Variables that cannot be bound or do not exist: the rule is refused with the reason, and the program's own kernel runs.
 #[test]
 fn what_does_not_fit_is_refused_with_the_reason() {

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::lab::{How, Lab, Ran, root};
+use crate::lab::{How, Lab, Ran, root, stub};
 use crate::redirect::{code, replacement};
 
 /// Builds a tool of `c-tests/tools`.
@@ -120,6 +120,25 @@ fn what_a_tool_changes() {
         assert!(!again.stderr.contains("call memory"), "{}", again.stderr);
         assert_eq!(launches(&again, face, &["kernel"]).len(), 3);
     }
+}
+
+/// A tool's kernel is loaded once in each context, also in one that has the handle of a context that was destroyed.
+#[test]
+fn another_kernel_in_each_context() {
+    let lab = Lab::new();
+    let image = lab.path("new.ptx");
+    fs::write(&image, replacement()).unwrap();
+    let folder = format!("-L{}", stub().display());
+    let program = lab.build("devices", "devices.c", &[&folder, "-l:libcuda.so.1"]);
+    let how = How::shim().with("STUB_CONTEXTS", "1").with("STUB_SAME_HANDLES", "1");
+    let how = how.with("CUSHIM_TOOL", tool(&lab, "probe.c")).with("PROBE", "other");
+    let ran = lab.run(&program, &[], &how.with("PROBE_IMAGE", image.to_str().unwrap()));
+    // Contexts on devices 0 and 1, one after the other: a module, a launch, the end.
+    let both = "created 0 0 0 0 0\ncreated 0 0 0 0 0\n";
+    assert!(ran.stdout.ends_with(both), "{}{}", ran.stdout, ran.stderr);
+    let all = launches(&ran, "cuda", &["device", "code", "status"]);
+    let last = [0, 1].map(|device| format!("{device} {} 0", code(replacement())));
+    assert!(all.ends_with(&last), "{all:?}");
 }
 
 /// A tool that calls CUDA by name reaches our export. Its own call is not shown to it: otherwise it could

@@ -274,3 +274,47 @@ fn version(kind: Kind, data: &[u8], stated: Option<(u16, u16)>) -> (u16, u16) {
     };
     stated.or(own).unwrap_or((1, 7))
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn read(files: &[(&[u8], &str)], runs: Runs) -> Result<Replacement, String> {
+        let files = files.iter().map(|(bytes, file)| (bytes.to_vec(), (*file).to_owned()));
+        Replacement::chosen(&files.collect::<Vec<_>>(), runs).map_err(|why| format!("{why:?}"))
+    }
+
+    /// A fat binary with one image of this kind.
+    fn fat(kind: fatbin::Kind) -> Vec<u8> {
+        let arch = Arch::parse("sm_80");
+        let (version, codec, data) = ((8, 0), Codec::None, &b"of some kind"[..]);
+        fatbin::write(&[fatbin::Image { kind, arch, version, codec, data }]).unwrap()
+    }
+
+    const PTX: &[u8] =
+        b".version 7.0\n.target sm_52\n.address_size 64\n.visible .entry k()\n{ ret; }\n";
+
+    /// Messages name the files whose images are used, and only those.
+    #[test]
+    fn it_is_called_by_its_files() {
+        let cubin = fat(fatbin::Kind::Cubin);
+        let files = [(PTX, "one.ptx"), (&cubin, "two.cubin"), (PTX, "three.ptx")];
+        let image = read(&files, Runs::Ptx).unwrap();
+        assert_eq!(image.file(), "one.ptx, three.ptx");
+        assert_eq!(image.code().owner(), "one.ptx, three.ptx");
+    }
+
+    /// What only another backend runs is foreign; what no backend runs is broken.
+    #[test]
+    fn why_there_is_none() {
+        let why = |kind, runs| read(&[(&fat(kind), "new")], runs).err().unwrap();
+        let cubin = why(fatbin::Kind::Cubin, Runs::Ptx);
+        assert!(cubin.starts_with("Foreign(\"new: ") && cubin.contains("backend cpu"), "{cubin}");
+        for runs in [Runs::Nvidia, Runs::Ptx, Runs::Amd] {
+            let other = why(fatbin::Kind::LtoIr, runs);
+            let expected = other.ends_with("; expected PTX or a cubin\")");
+            assert!(other.starts_with("Broken(\"new: ") && expected, "{runs:?}: {other}");
+        }
+    }
+}
