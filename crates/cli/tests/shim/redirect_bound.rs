@@ -25,10 +25,10 @@ fn rule(lab: &Lab, declared: &str, more: &str) -> PathBuf {
     file
 }
 
-/// The same rule with a condition on launches.
+/// The same rule with a condition on launches, in a file of its own.
 fn asked(lab: &Lab, declared: &str) -> PathBuf {
-    let file = rule(lab, declared, "");
-    let rules = fs::read_to_string(&file).unwrap();
+    let rules = fs::read_to_string(rule(lab, declared, "")).unwrap();
+    let file = lab.path("asked.toml");
     fs::write(&file, rules.replace("'alpha' }", "'alpha', grid = [1, '*', '*'] }")).unwrap();
     file
 }
