@@ -1,5 +1,5 @@
-/* Objects of the driver that programs get in other ways than by name: `contexts` that are created and destroyed, kernels
-   that are enumerated (`kernels`), images that are linked (`linked`). */
+/* Objects of the driver that programs get in other ways than by name: `contexts` that are created and destroyed, a
+   `primary` one that is reset and released, kernels that are enumerated (`kernels`), images that are linked (`linked`). */
 #define NO_STUBS
 #include "cuda.h"
 
@@ -10,6 +10,8 @@ int cuModuleEnumerateFunctions(void **, unsigned, void *);
 int cuLibraryLoadData(void **, const void *, void *, void *, unsigned, void *, void *, unsigned);
 int cuLibraryEnumerateKernels(void **, unsigned, void *);
 int cuDevicePrimaryCtxRetain(void **, int);
+int cuDevicePrimaryCtxReset_v2(int);
+int cuDevicePrimaryCtxRelease_v2(int);
 int cuCtxCreate_v2(void **, unsigned, int);
 int cuCtxDestroy_v2(void *);
 int cuCtxSetCurrent(void *);
@@ -50,6 +52,28 @@ static void contexts(void) {
     printf(" %d\n", launch(f, 5));
 }
 
+static void loaded(const char *when) {
+    void *module, *f;
+    printf("%s %d", when, cuModuleLoadData(&module, ptx));
+    printf(" %d", cuModuleGetFunction(&f, module, KERNEL_ALPHA));
+    printf(" %d\n", launch(f, 1));
+}
+
+/* Each time what was loaded is gone, but for the first release: the context was retained twice. */
+static void primary(void) {
+    void *context;
+    printf("primary %d", cuDevicePrimaryCtxRetain(&context, 1));
+    printf(" %d\n", cuCtxSetCurrent(context));
+    loaded("retained");
+    printf("reset %d\n", cuDevicePrimaryCtxReset_v2(1));
+    loaded("reset");
+    printf("released %d\n", cuDevicePrimaryCtxRelease_v2(1));
+    loaded("released");
+    printf("released %d\n", cuDevicePrimaryCtxRelease_v2(1));
+    printf("primary %d\n", cuDevicePrimaryCtxRetain(&context, 1));
+    loaded("retained");
+}
+
 static void kernels(void) {
     void *module, *library, *some[MOST] = {NULL};
     cuModuleLoadData(&module, ptx);
@@ -84,6 +108,7 @@ int main(int argc, char **argv) {
     if (argc < 2) return 2;
     cuInit(0);
     if (!strcmp(argv[1], "contexts")) contexts();
+    else if (!strcmp(argv[1], "primary")) primary();
     else if (!strcmp(argv[1], "kernels")) kernels();
     else if (!strcmp(argv[1], "linked")) linked();
     else return 2;

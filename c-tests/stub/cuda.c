@@ -54,18 +54,25 @@ enum { PRIMARY = 4 };
 static atomic_int context_count = PRIMARY;
 static __thread int *current = contexts;
 static int apart(const int *of) { return of && of != current && getenv("STUB_CONTEXTS"); }
+/* The primary contexts are there from the beginning, as if each was retained once. */
+static atomic_int retained[PRIMARY] = {1, 1, 1, 1};
 int cuDevicePrimaryCtxRetain(void **out, int device) {
     CHECK_STATUS("failing");
     LOG("device=%d", device);
     if (!out || device < 0 || device >= PRIMARY) return 1;
     *out = &contexts[device];
+    retained[device]++;
     return 0;
 }
-int cuDevicePrimaryCtxRelease_v2(int device) { LOG("device=%d", device); return device < 0 || device >= PRIMARY ? 101 : 0; }
 int cuCtxSetCurrent(void *ctx) { CHECK_STATUS("failing"); LOG("ctx=%d", !!ctx); current = ctx; return 0; }
 int cuCtxGetCurrent(void **out) { if (!out) return 1; *out = current; return 0; }
 int cuCtxGetDevice(int *out) { if (!out || !current) return 201; *out = *current; return 0; }
-int cuDevicePrimaryCtxGetState(int device, unsigned *flags, int *active) { *flags = 0; *active = device >= 0 && device < PRIMARY; return 0; }
+int cuDevicePrimaryCtxGetState(int device, unsigned *flags, int *active) {
+    if (device < 0 || device >= PRIMARY) return 101;
+    *flags = 0;
+    *active = retained[device] > 0;
+    return 0;
+}
 static char gone[64];
 static int is_context(const int *c) { return c >= contexts && c < contexts + 64 && !gone[c - contexts]; }
 static __thread int *below[16];
@@ -118,14 +125,31 @@ static const void *read_file(const char *path) {
     return size ? realloc(bytes, size + 1) : NULL;
 }
 /* Destroys all objects in a context. */
+static void destroy_objects(const int *ctx) {
+    for (int i = 0; i < MOST; i++)
+        if (modules[i].context == ctx) modules[i].live = 0;
+    forget_variables(NULL, ctx);
+}
 int cuCtxDestroy_v2(void *ctx) {
     LOG("ctx=%d", !!ctx);
     if (!is_context(ctx)) return 201;
     gone[(int *)ctx - contexts] = 1;
-    for (int i = 0; i < MOST; i++)
-        if (modules[i].context == ctx) modules[i].live = 0;
-    forget_variables(NULL, ctx);
+    destroy_objects(ctx);
     if (current == ctx) current = NULL;
+    return 0;
+}
+int cuDevicePrimaryCtxReset_v2(int device) {
+    LOG("device=%d", device);
+    if (device < 0 || device >= PRIMARY) return 101;
+    destroy_objects(&contexts[device]);
+    return 0;
+}
+/* The last one destroys the objects, too. */
+int cuDevicePrimaryCtxRelease_v2(int device) {
+    LOG("device=%d", device);
+    if (device < 0 || device >= PRIMARY) return 101;
+    if (!retained[device]) return 201;
+    if (!--retained[device]) destroy_objects(&contexts[device]);
     return 0;
 }
 static int unload(void *m) {

@@ -3,6 +3,8 @@
 //! Owns: the handlers of the driver's calls that make, change and end contexts. Must not know: what is
 //! done in a context.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use cushim_abi::types::*;
 use cushim_process::elf::{self, Version};
 use cushim_trace::meta;
@@ -10,7 +12,10 @@ use cushim_trace::meta;
 use crate::forward::observed;
 use crate::given::answered;
 use crate::site::Site;
-use crate::{gputime, life, redirect, thread};
+use crate::{device, gputime, life, redirect, thread};
+
+/// Primary contexts of more devices are not followed.
+const MOST_DEVICES: usize = 64;
 
 fn context_of_device(context: usize, device: i32) {
     if let Some(recorder) = life::current().and_then(|g| g.recorder.as_ref()) {
@@ -37,11 +42,32 @@ pub unsafe fn primary_ctx_retain(
     // SAFETY: the call's own place and answer.
     if let Some(context) = unsafe { answered(status, out) } {
         context_of_device(context.0, device.0);
+        if let Some(known) = primary(device) {
+            known.store(context.0, Ordering::Release);
+        }
     }
     status
 }
 
-/// `cuDevicePrimaryCtxRelease`, `cuDevicePrimaryCtxReset`: the context may end.
+/// The device's primary context as the program was given it, 0 before.
+fn primary(device: Device) -> Option<&'static AtomicUsize> {
+    static PRIMARY: [AtomicUsize; MOST_DEVICES] = [const { AtomicUsize::new(0) }; MOST_DEVICES];
+    PRIMARY.get(usize::try_from(device.0).ok()?)
+}
+
+/// Whether a device's primary context exists, as far as the driver says.
+fn exists(device: Device) -> bool {
+    type State = unsafe extern "C-unwind" fn(Device, *mut u32, *mut i32) -> i32;
+    let Some(state) = device::function(c"cuDevicePrimaryCtxGetState") else { return true };
+    let (mut flags, mut active) = (0, 0);
+    // SAFETY: the function's signature; both places are valid.
+    let status =
+        unsafe { std::mem::transmute::<usize, State>(state)(device, &mut flags, &mut active) };
+    status != 0 || active != 0
+}
+
+/// `cuDevicePrimaryCtxRelease`, `cuDevicePrimaryCtxReset`: the context may end. A reset takes what is in it, a release
+/// only if it is the last.
 pub unsafe fn primary_ctx_end(
     site: &'static Site,
     real: unsafe extern "C-unwind" fn(Device) -> i32,
@@ -50,6 +76,13 @@ pub unsafe fn primary_ctx_end(
     let status = gputime::ending(None, || observed!(site, [device], real(device)));
     // Variables of a context that still exists are found to be filled.
     redirect::binding::gone();
+    let context = primary(device).map_or(0, |known| known.load(Ordering::Acquire));
+    if status == 0 && context != 0 && redirect::plan().is_some() {
+        let is_reset = site.name.to_bytes().starts_with(b"cuDevicePrimaryCtxReset");
+        if is_reset || !exists(device) {
+            redirect::driver::context_gone(context);
+        }
+    }
     status
 }
 

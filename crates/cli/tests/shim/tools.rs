@@ -141,6 +141,25 @@ fn another_kernel_in_each_context() {
     assert!(all.ends_with(&last), "{all:?}");
 }
 
+/// The same in a primary context: it is loaded anew once the context was reset or released for the last time.
+#[test]
+fn another_kernel_in_a_primary_context() {
+    let lab = Lab::new();
+    let image = lab.path("new.ptx");
+    fs::write(&image, replacement()).unwrap();
+    let folder = format!("-L{}", stub().display());
+    let program = lab.build("handles", "handles.c", &[&folder, "-l:libcuda.so.1"]);
+    let bare = lab.run(&program, &["primary"], &How::bare());
+    let how = How::shim().with("CUSHIM_TOOL", tool(&lab, "probe.c")).with("PROBE", "other");
+    let how = how.with("PROBE_IMAGE", image.to_str().unwrap());
+    let ran = lab.run(&program, &["primary"], &how);
+    assert_eq!((&ran.stdout, &ran.end), (&bare.stdout, &bare.end), "{}", ran.stderr);
+    let expected = vec![format!("{} 0", code(replacement())); 4];
+    assert_eq!(launches(&ran, "cuda", &["code", "status"]), expected);
+    let loads = |ran: &Ran| ran.log.iter().filter(|l| l.function == "cuModuleLoadData").count();
+    assert_eq!((loads(&bare), loads(&ran)), (4, 7), "once before and once after each end");
+}
+
 /// A tool that calls CUDA by name reaches our export. Its own call is not shown to it: otherwise it could
 /// recurse without end.
 #[test]
