@@ -305,8 +305,9 @@ unsafe fn occupancy(f: Func, wide: Func) {
         let status = api::cuOccupancyAvailableDynamicSMemPerBlock(to, wide, blocks, 128);
         (status, free)
     };
-    assert_eq!(available(2), (0, (82 * 1024 - 4000) / 128 * 128));
-    assert_eq!(available(17), (1, (82 * 1024 - 4000) / 128 * 128));
+    assert_eq!(available(2), (0, 60_000), "no more than its attribute");
+    assert_eq!(available(3), (0, ((164 << 10) / 3 - 4000) / 128 * 128));
+    assert_eq!(available(17).0, 1);
 }
 
 unsafe fn libraries(image: Ptr) {
@@ -330,6 +331,11 @@ unsafe fn libraries(image: Ptr) {
         let mut function = Func(0);
         assert_eq!(api::cuKernelGetFunction(Out(&raw mut function), kernel), 0);
         assert_ne!(function, kernel);
+        let (mut context, mut o, mut b) = (Context(0), 7, 7);
+        let mut info = || api::cuKernelGetParamInfo(kernel, 1, Out(&raw mut o), Out(&raw mut b));
+        let with = (info(), api::cuCtxPopCurrent_v2(Out(&raw mut context)));
+        assert_eq!((with, info(), api::cuCtxPushCurrent_v2(context)), ((0, 0), 201, 0));
+        assert_eq!((o, b), (8, 8));
         assert_eq!(run(function, 1, 1, 0, at(&params), NOTHING), 0);
         assert_eq!(api::cuCtxSynchronize(), 0);
         assert_eq!(api::cuLibraryGetModule(Out(&raw mut module), library), 0);

@@ -162,9 +162,9 @@ entry! {
             return Err(status::INVALID_VALUE);
         }
         let share = (has.shared / number).saturating_sub(has.reserved).min(has.most_shared);
-        // Shared memory is allocated in units of 128 bytes.
+        // Shared memory is allocated in units of 128 bytes, and a launch takes no more than the kernel's attribute allows.
         let free = share.saturating_sub(kernel.static_shared) & !127;
-        give(dynamicSmemSize, free as usize)
+        give(dynamicSmemSize, free.min(function.most_dynamic()) as usize)
     }
 
     fn cuOccupancyMaxPotentialClusterSize (clusterSize: Out<i32>, func: Func, config: Ptr) {

@@ -97,6 +97,41 @@ fn a_join_waits_for_both() {
 }
 
 #[test]
+fn a_capture_tells_which_nodes_the_next_one_waits_for() {
+    if !in_child("captures::a_capture_tells_which_nodes_the_next_one_waits_for") {
+        return;
+    }
+    start();
+    let (d, s, own) = (device(&[0; 8]), stream(1), graph());
+    let before = [fill(own, d, 1, &[]), fill(own, d, 2, &[])];
+    let (mut status, mut id, mut into) = (7, 0, Graph(0));
+    let (mut nodes, mut data, mut count) = (0usize, 0usize, 7);
+    unsafe {
+        let mut info = || {
+            let (to_status, to_id, to_graph) =
+                (Out(&raw mut status), Out(&raw mut id), Out(&raw mut into));
+            let (to_nodes, to_data) = (place_mut(&mut nodes), place_mut(&mut data));
+            let to_count = Out(&raw mut count);
+            let code = api::cuStreamGetCaptureInfo_v3(
+                s, to_status, to_id, to_graph, to_nodes, to_data, to_count,
+            );
+            (code, status, into, nodes, data, count)
+        };
+        let idle = info();
+        assert_eq!((idle.0, idle.1), (0, 0), "not captured");
+        let first = Ptr(before.as_ptr().expose_provenance());
+        assert_eq!(api::cuStreamBeginCaptureToGraph(s, own, first, Ptr(0), 2, 2), 0);
+        let (code, status, into, nodes, data, count) = info();
+        assert_eq!((code, status, into, count), (0, 1, own, 2));
+        // Each node has its data, all zero: plain edges.
+        let nodes = std::slice::from_raw_parts(std::ptr::with_exposed_provenance::<Node>(nodes), 2);
+        let data = std::slice::from_raw_parts(std::ptr::with_exposed_provenance::<u64>(data), 2);
+        assert_eq!((nodes, data), (&before[..], &[0, 0][..]));
+        assert_eq!(end(s), (0, own));
+    }
+}
+
+#[test]
 fn branches_begin_behind_what_is_in_the_stream() {
     if !in_child("captures::branches_begin_behind_what_is_in_the_stream") {
         return;

@@ -21,6 +21,7 @@ struct Answer {
     id: Place<u64>,
     graph: Place<Graph>,
     nodes: Place<usize>,
+    edges: Place<usize>,
     count: Place<usize>,
 }
 
@@ -35,22 +36,26 @@ fn info(stream: abi::Stream, to: Answer) -> Result<(), i32> {
         offer(to.id, found.id);
         offer(to.graph, abi::Graph(handle(&found.graph)));
         offer(to.count, found.after.len());
-        if !to.nodes.is_null() {
-            give(to.nodes, stream.list(&found))?;
+        if !to.nodes.is_null() || !to.edges.is_null() {
+            let (nodes, edges) = stream.lists(&found);
+            offer(to.nodes, nodes);
+            offer(to.edges, edges);
         }
     }
     give(to.status, found.status)
 }
 
 impl Object {
-    /// The address of the list of nodes that the next one waits for, valid until the next such
-    /// call.
-    fn list(self: &Arc<Self>, info: &capture::Info) -> usize {
+    /// The addresses of the list of nodes that the next one waits for, and of the list of those edges' data, valid until the next such
+    /// call. The data is zero, as captures only make plain edges; programs read as many as there are nodes (cuda.bindings does).
+    fn lists(self: &Arc<Self>, info: &capture::Info) -> (usize, usize) {
         let of = |id: &u32| info.graph.node(*id).map_or(0, |node| handle(&node));
-        let handles: Box<[usize]> = info.after.iter().map(of).collect();
-        let at = handles.as_ptr().expose_provenance();
-        *cushim_accel::locks::lock(&self.shown) = handles;
-        at
+        let nodes = info.after.iter().map(of);
+        // A CUgraphEdgeData has the eight bytes of a handle.
+        let both: Box<[usize]> = nodes.chain(info.after.iter().map(|_| 0)).collect();
+        let at = both.as_ptr().expose_provenance();
+        *cushim_accel::locks::lock(&self.shown) = both;
+        (at, at + info.after.len() * size_of::<usize>())
     }
 }
 
@@ -135,18 +140,15 @@ on_stream! { hStream;
     }
 
     fn cuStreamGetCaptureInfo cuStreamGetCaptureInfo_ptsz (hStream: Stream, captureStatus_out: Out<i32>, id_out: Out<u64>) {
-        info(hStream, Answer { status: captureStatus_out, id: id_out, graph: Place::NOWHERE, nodes: Place::NOWHERE, count: Place::NOWHERE })
+        info(hStream, Answer { status: captureStatus_out, id: id_out, graph: Place::NOWHERE, nodes: Place::NOWHERE, edges: Place::NOWHERE, count: Place::NOWHERE })
     }
 
     fn cuStreamGetCaptureInfo_v2 cuStreamGetCaptureInfo_v2_ptsz (hStream: Stream, captureStatus_out: Out<i32>, id_out: Out<u64>, graph_out: Out<Graph>, dependencies_out: At<usize>, numDependencies_out: Out<usize>) {
-        info(hStream, Answer { status: captureStatus_out, id: id_out, graph: graph_out, nodes: dependencies_out, count: numDependencies_out })
+        info(hStream, Answer { status: captureStatus_out, id: id_out, graph: graph_out, nodes: dependencies_out, edges: Place::NOWHERE, count: numDependencies_out })
     }
 
     fn cuStreamGetCaptureInfo_v3 cuStreamGetCaptureInfo_v3_ptsz (hStream: Stream, captureStatus_out: Out<i32>, id_out: Out<u64>, graph_out: Out<Graph>, dependencies_out: At<usize>, edgeData_out: At<usize>, numDependencies_out: Out<usize>) {
-        info(hStream, Answer { status: captureStatus_out, id: id_out, graph: graph_out, nodes: dependencies_out, count: numDependencies_out })?;
-        // Captures only make plain edges: no data.
-        offer(edgeData_out, 0usize);
-        Ok(())
+        info(hStream, Answer { status: captureStatus_out, id: id_out, graph: graph_out, nodes: dependencies_out, edges: edgeData_out, count: numDependencies_out })
     }
 
     fn cuStreamUpdateCaptureDependencies cuStreamUpdateCaptureDependencies_ptsz (hStream: Stream, dependencies: Ptr, numDependencies: usize, flags: Flags) {

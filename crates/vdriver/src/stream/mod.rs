@@ -59,7 +59,7 @@ pub struct Stream {
     gone: AtomicBool,
     /// Attributes that the program set, by `CUstreamAttrID`.
     attributes: Mutex<Vec<(i32, [u8; 64])>>,
-    /// A list of handles to which the program may have a pointer.
+    /// A list of handles, and of their edges' data, to which the program may have pointers.
     shown: Mutex<Box<[usize]>>,
 }
 
