@@ -55,6 +55,9 @@ assert nvml.nvmlDeviceGetUUID(device, small, 4) == 7 and not small.value
 assert nvml.nvmlDeviceGetUUID(device, name, 96) == 0
 same = ctypes.c_void_p()
 assert nvml.nvmlDeviceGetHandleByUUID(name, ctypes.byref(same)) == 0 and same.value == device.value
+same.value = None
+assert nvml.nvmlDeviceGetHandleByUUID(name[4:], ctypes.byref(same)) == 0 and same.value == device.value
+assert nvml.nvmlDeviceGetHandleByUUID(name[5:], ctypes.byref(same)) == 6
 memory = (ctypes.c_uint64 * 3)()
 assert nvml.nvmlDeviceGetMemoryInfo(device, memory) == 0
 cuda, total = ctypes.CDLL('libcuda.so.1'), ctypes.c_size_t()

@@ -243,7 +243,8 @@ functions! {
             return Err(INVALID_ARGUMENT);
         }
         let wanted = std::ffi::CStr::from_ptr(wanted).to_bytes_with_nul();
-        let is_it = |n: &u32| uuid(*n as i32).is_ok_and(|text| text == *wanted);
+        // cuda.core gives what CUDA calls it, without the prefix.
+        let is_it = |n: &u32| uuid(*n as i32).is_ok_and(|text| text == *wanted || text.strip_prefix(b"GPU-") == Some(wanted));
         let found = (0..devices()?).find(is_it).ok_or(NOT_FOUND)?;
         give(device, found as usize + 1)
     }
