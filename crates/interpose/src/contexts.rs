@@ -19,7 +19,7 @@ const MOST_DEVICES: usize = 64;
 
 fn context_of_device(context: usize, device: i32) {
     if let Some(recorder) = life::current().and_then(|g| g.recorder.as_ref()) {
-        recorder.write_meta(&meta::encode_context(context as u64, device));
+        recorder.write_meta(&meta::encode_context(context as u64, device, recorder.ticks()));
     }
 }
 

@@ -78,7 +78,7 @@ fn one(path: &Path, rank: u32, events: u64, threads: u32) -> Result<(), cushim_t
         };
         recorder.write_meta(&kernel.encode(n as u32 + 1));
     }
-    recorder.write_meta(&encode_context(0xc0, (rank % 8) as i32));
+    recorder.write_meta(&encode_context(0xc0, (rank % 8) as i32, 0));
     let mut buffers: Vec<Buffer> =
         (0..threads).filter_map(|thread| recorder.attach(pid * 64 + thread)).collect();
     let start = recorder.ticks();

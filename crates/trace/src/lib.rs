@@ -15,6 +15,7 @@
 )]
 
 pub mod clock;
+pub mod contexts;
 pub mod control;
 pub mod event;
 pub mod layout;

@@ -7,6 +7,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::contexts::Contexts;
+
 /// Record kind: the process.
 pub const META_PROCESS: u16 = 1;
 /// Record kind: a function.
@@ -122,8 +124,8 @@ pub struct Metadata {
     pub apis: BTreeMap<u16, Api>,
     /// Kernels by number.
     pub kernels: BTreeMap<u32, Kernel>,
-    /// Device by context handle.
-    pub contexts: BTreeMap<u64, i32>,
+    /// Devices of contexts.
+    pub contexts: Contexts,
     /// Images in the order of their registration.
     pub images: Vec<Image>,
     /// Notes to the user about the tracing itself.
@@ -300,9 +302,9 @@ pub fn encode_counters(number: u32, names: &str) -> Vec<u8> {
     Encoder::new(META_COUNTERS).number(number.into()).text(names).finish()
 }
 
-/// The record that context `context` belongs to device `device`.
-pub fn encode_context(context: u64, device: i32) -> Vec<u8> {
-    Encoder::new(META_CONTEXT).number(context).number(device as i64 as u64).finish()
+/// The record that context `context` belongs to device `device`, from `ticks` of the file on.
+pub fn encode_context(context: u64, device: i32, ticks: u64) -> Vec<u8> {
+    Encoder::new(META_CONTEXT).number(context).number(device as i64 as u64).number(ticks).finish()
 }
 
 /// The record of a note to the user.
@@ -363,8 +365,8 @@ impl Metadata {
                 self.kernels.insert(id, Kernel { mangled, address, owner, params, types });
             }
             META_CONTEXT => {
-                let context = f.number();
-                self.contexts.insert(context, f.number() as i32);
+                let (context, device, ticks) = (f.number(), f.number() as i32, f.number());
+                self.contexts.told(context, device, ticks);
             }
             META_NOTE => self.notes.push(f.text()),
             META_MARK => self.marks.push(Mark {
@@ -421,7 +423,7 @@ mod tests {
         bytes.extend(Api::encode(5, "cudaMalloc", "memory", "devPtr:out,size:size"));
         bytes.extend(kernel.encode(1));
         bytes.extend(unknown.encode(2));
-        bytes.extend(encode_context(0x55, -1));
+        bytes.extend(encode_context(0x55, -1, 9));
         bytes.extend(encode_note("hello"));
         let mark = Mark { number: 2, ticks: 77, text: "step 3".into() };
         bytes.extend(mark.encode());
@@ -441,7 +443,10 @@ mod tests {
         assert_eq!((meta.marks[0].clone(), meta.run.as_str()), (mark, "12.34"));
         assert_eq!(meta.names[&9], "_Z1kPf");
         assert_eq!(meta.counters[&2], ["lanes", "waits"]);
-        assert_eq!((meta.contexts[&0x55], meta.notes[0].as_str(), meta.foreign), (-1, "hello", 1));
+        assert_eq!(
+            (meta.contexts.device(0x55), meta.notes[0].as_str(), meta.foreign),
+            (Some(-1), "hello", 1)
+        );
     }
 
     #[test]

@@ -58,7 +58,11 @@ impl FileBuilder {
     }
     /// Adds a context.
     pub fn context(&mut self, context: u64, device: i32) {
-        self.meta.extend(encode_context(context, device));
+        self.context_from(context, device, 0);
+    }
+    /// Adds a context that is of the device from some ticks on.
+    pub fn context_from(&mut self, context: u64, device: i32, ticks: u64) {
+        self.meta.extend(encode_context(context, device, ticks));
     }
     /// Adds an image.
     pub fn image(&mut self, image: &Image) {

@@ -178,7 +178,7 @@ impl Args<'_> {
             Body::Launch(launch) => {
                 (self.grid, self.block) = (Some(launch.grid), Some(launch.block));
                 self.shared = Some(launch.shared);
-                self.device = meta.contexts.get(&launch.context).copied();
+                self.device = meta.contexts.device(launch.context);
                 let list = kernel.and_then(|kernel| arguments(launch, kernel, meta).ok());
                 self.args = list.map(|l| l.into_iter().map(|a| a.value.map(JsonValue)).collect());
             }

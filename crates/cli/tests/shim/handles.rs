@@ -18,15 +18,14 @@ fn program(lab: &Lab) -> PathBuf {
 /// The device of each launch, by its context; `None` where no context is current.
 fn devices(ran: &Ran) -> Vec<Option<i32>> {
     let mut file = TraceFile::open(&ran.traces[0].path).unwrap();
-    let mut contexts = Vec::new();
-    let mut note = |event: &cushim_trace::event::Event<'_>| {
+    let mut devices = Vec::new();
+    file.poll(true, &mut |meta, event| {
         if let Body::Launch(launch) = &event.body {
-            contexts.push(launch.context);
+            devices.push(meta.contexts.device(launch.context));
         }
-    };
-    file.poll(true, &mut |_, event| note(event)).unwrap();
-    let device = |context: u64| (context != 0).then(|| file.metadata().contexts[&context]);
-    contexts.into_iter().map(device).collect()
+    })
+    .unwrap();
+    devices
 }
 
 #[test]
@@ -34,6 +33,15 @@ fn launches_are_on_the_device_of_the_current_context() {
     let lab = Lab::new();
     let ran = same(&lab, &program(&lab), &["contexts"], DRIVER, &How::default());
     assert!(ran.stdout.contains("created 0 0 0 0\ndestroyed 0 "), "{}", ran.stdout);
+    assert_eq!(devices(&ran), [Some(1), Some(2), None, Some(1), Some(1)]);
+}
+
+/// The third context has the handle of the second one, which is destroyed by then, and is on another device.
+#[test]
+fn a_launch_stays_on_its_device_when_another_context_gets_the_handle() {
+    let lab = Lab::new();
+    let how = How::default().with("STUB_SAME_HANDLES", "1");
+    let ran = same(&lab, &program(&lab), &["contexts"], DRIVER, &how);
     assert_eq!(devices(&ran), [Some(1), Some(2), None, Some(1), Some(1)]);
 }
 

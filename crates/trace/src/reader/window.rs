@@ -88,6 +88,7 @@ impl TraceFile {
         let done = u32_at(bytes, 28) == 1;
         let depth = bytes.get(6).copied().unwrap_or(0);
         let begin = u64_at(bytes, 8);
+        self.metadata.contexts.reach(begin);
         self.events += 1;
         let timeline = &self.header.timeline;
         // Neither encloses a call nor is enclosed by one.

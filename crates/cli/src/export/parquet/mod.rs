@@ -292,7 +292,7 @@ fn shapes(
 
 /// The device of an event.
 fn device(launch: Option<&LaunchEvent<'_>>, gpu: Option<&Gpu>, meta: &Metadata) -> Option<i64> {
-    let device = launch.and_then(|l| meta.contexts.get(&l.context)).map(|&d| i64::from(d));
+    let device = launch.and_then(|l| meta.contexts.device(l.context)).map(i64::from);
     device.or(gpu.map(|gpu| gpu.device.into()))
 }
 

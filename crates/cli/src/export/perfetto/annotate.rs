@@ -240,7 +240,7 @@ impl Annotator {
             });
             out.text(names.stream, *stream);
         }
-        if let Some(&device) = meta.contexts.get(&launch.context) {
+        if let Some(device) = meta.contexts.device(launch.context) {
             out.one(names.device, |wire| wire.number(field::INT, i64::from(device) as u64));
         }
         let Some(kernel) = subject.kernel.and_then(|place| self.known.kernels().get(place)) else {

@@ -157,8 +157,7 @@ impl<W: Write> Perfetto<W> {
         wire.end(body);
         wire.end(descriptor);
         wire.end(whole);
-        let mut devices: Vec<i32> = file.metadata().contexts.values().copied().collect();
-        devices.dedup();
+        let devices = file.metadata().contexts.devices();
         let device = devices.first().copied().filter(|_| devices.len() == 1);
         self.processes.push(Process { uuid, pid: pid as u64, streams: 0, device });
     }
@@ -331,7 +330,7 @@ impl<W: Write> Sink for Perfetto<W> {
                 Body::Launch(launch) => launch.context,
                 _ => 0,
             };
-            let device = meta.contexts.get(&context).copied();
+            let device = meta.contexts.device(context);
             self.stream(source.index, stream, device)
         });
         let Some(sequence) = self.sequences.get_mut(index) else { return Ok(()) };

@@ -114,7 +114,7 @@ pub fn event(out: &mut dyn Write, seen: &Seen<'_>, known: &mut Known) -> io::Res
         demangled: kernel.map(|k| k.name.full.as_str()),
         mangled: kernel.map(|k| k.name.mangled.as_str()).filter(|symbol| !symbol.is_empty()),
         kernel_id: kernel.map(|k| format!("k{}", k.number)),
-        device: launch.and_then(|l| seen.meta.contexts.get(&l.context).copied()),
+        device: launch.and_then(|l| seen.meta.contexts.device(l.context)),
         context: launch.and_then(|l| handle(l.context)),
         grid: launch.map(|l| l.grid),
         block: launch.map(|l| l.block),
