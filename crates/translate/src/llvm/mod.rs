@@ -51,14 +51,14 @@ impl Type {
 }
 
 /// Something that instructions compute with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Value {
     /// Its type.
     pub ty: Type,
     of: Of,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Of {
     /// The result of an instruction.
     Result(u32),

@@ -38,12 +38,16 @@ fn one(b: &mut Body, i: Float, a: [Value; 5], canonical: bool) -> Result<Value, 
             let (s, m) = (b.with("and", a[0], sign), b.with("and", a[1], rest));
             return Ok(b.op("or", s, m));
         }
-        Min(how) => return Ok(extreme(b, how, false, f, a)),
-        Max(how) => return Ok(extreme(b, how, true, f, a)),
+        Min(how) => return Ok(extreme(b, how, false, f, a, canonical)),
+        Max(how) => return Ok(extreme(b, how, true, f, a, canonical)),
         Neg | Abs => {
             let v = if i.op == Neg { b.with("xor", a[0], sign) } else { b.with("and", a[0], rest) };
             if f == Format::F64 {
-                return Ok(v);
+                // A NaN keeps its sign, and is made quiet.
+                let number = b.bits_as(a[0], Type::Double);
+                let nan = b.fcmp("uno", number, number);
+                let quiet = b.with("or", a[0], 1 << 51);
+                return Ok(b.select(nan, quiet, v));
             }
             v
         }
@@ -196,20 +200,39 @@ fn order(b: &mut Body, v: Value, f: Format) -> Value {
     b.op("xor", v, turned)
 }
 
-fn extreme(b: &mut Body, how: Extreme, max: bool, f: Format, a: [Value; 3]) -> Value {
-    let v = pair(b, how, max, f, a[0], a[1]);
-    if how.three { pair(b, how, max, f, v, a[2]) } else { v }
+fn extreme(
+    b: &mut Body,
+    how: Extreme,
+    max: bool,
+    f: Format,
+    a: [Value; 3],
+    canonical: bool,
+) -> Value {
+    let v = pair(b, how, max, f, [a[0], a[1]], canonical);
+    if how.three { pair(b, how, max, f, [v, a[2]], canonical) } else { v }
 }
 
-fn pair(b: &mut Body, how: Extreme, max: bool, f: Format, x: Value, y: Value) -> Value {
+fn pair(
+    b: &mut Body,
+    how: Extreme,
+    max: bool,
+    f: Format,
+    [x, y]: [Value; 2],
+    canonical: bool,
+) -> Value {
     let nan = Value::int(format::width(f), f.nan().into());
     let [p, q] = [x, y].map(|v| match how.absolute {
         true => b.with("and", v, (f.sign() - 1).into()),
         false => v,
     });
-    let [first, second] = [p, q].map(|v| order(b, v, f));
-    let less = b.icmp("slt", first, second);
-    let v = if max { b.select(less, q, p) } else { b.select(less, p, q) };
+    let v = match f {
+        Format::F32 | Format::F64 => further(b, max, f, p, q),
+        _ => {
+            let [first, second] = [p, q].map(|v| order(b, v, f));
+            let less = b.icmp("slt", first, second);
+            if max { b.select(less, q, p) } else { b.select(less, p, q) }
+        }
+    };
     let [none, also] = [p, q].map(|v| is_nan(b, v, f));
     let v = b.select(none, q, v);
     let v = b.select(also, p, v);
@@ -220,8 +243,25 @@ fn pair(b: &mut Body, how: Extreme, max: bool, f: Format, x: Value, y: Value) ->
     } else {
         v
     };
+    if !canonical && !how.nan && f != Format::F64 {
+        return v;
+    }
     let both = b.op(if how.nan { "or" } else { "and" }, none, also);
     // Of doubles the second NaN, made quiet.
     let nan = if f == Format::F64 && !how.nan { b.with("or", y, 1 << 51) } else { nan };
     b.select(both, nan, v)
+}
+
+/// The larger or the smaller of two numbers, none of them a NaN. Either of two zeros is what one order of the operands gives,
+/// so their bits together give the positive or the negative one.
+fn further(b: &mut Body, max: bool, f: Format, p: Value, q: Value) -> Value {
+    let how = if max { "ogt" } else { "olt" };
+    let mut one = |first: Value, second: Value| {
+        let [x, y] = [first, second].map(|v| number(b, v, f));
+        let holds = b.fcmp(how, x, y);
+        let v = b.select(holds, x, y);
+        b.bits_of(v)
+    };
+    let (v, other) = (one(p, q), one(q, p));
+    b.op(if max { "and" } else { "or" }, v, other)
 }

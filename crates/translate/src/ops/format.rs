@@ -34,6 +34,10 @@ fn magnitude(b: &mut Body, v: Value, f: Format) -> Value {
 
 /// Whether bits are a NaN.
 pub(super) fn is_nan(b: &mut Body, v: Value, f: Format) -> Value {
+    if matches!(f, Format::F32 | Format::F64) {
+        let v = number(b, v, f);
+        return b.fcmp("uno", v, v);
+    }
     let m = magnitude(b, v, f);
     b.icmp_with("ugt", m, f.infinity().into())
 }
