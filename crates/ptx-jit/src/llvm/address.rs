@@ -1,9 +1,9 @@
 //! The addresses of an access.
 //!
-//! Owns where lanes' places lie to one another, and the check that they are inside. Must not know what is loaded or stored.
+//! Owns where lanes' places lie to one another. Must not know what is loaded or stored, or which places there are
+//! ([`super::range`]).
 
 use super::emitter::{Emit, Refused, Val};
-use super::group::Group;
 use crate::simt::plan::shape::{Class, Shape};
 use crate::warp::INTERFACE;
 use cushim_ptx::ir::{Base, Inst, Src};
@@ -87,7 +87,8 @@ impl Emit<'_> {
         let (v, class) = self.address(inst)?;
         let memory = shared.then(|| self.constant_pointer(INTERFACE.warp.shared));
         let pointer = |e: &mut Self, at: Value| {
-            let at = e.scalar().fit(at, 64);
+            // Of shared memory, a sum of 32 bits may be below its begin, and those of later lanes inside.
+            let at = e.scalar().extended(at, 64, shared);
             let at = e.scalar().typed(at);
             let p = e.pointer();
             match &memory {
@@ -150,153 +151,6 @@ impl Emit<'_> {
         let wide = class == Class::Wide || memory.is_none();
         let index = self.lanes(v, if wide { 64 } else { 32 });
         Places::Each { base: memory.unwrap_or("null".into()), index }
-    }
-
-    /// Whether the places of all lanes that take part are inside and aligned.
-    pub(super) fn inside(
-        &mut self,
-        places: &Places,
-        inst: &Inst,
-        total: u32,
-        mask: Value,
-    ) -> Value {
-        let shared = inst.space(0) == Space::Shared;
-        let (base, size) = match shared {
-            true => (INTERFACE.warp.shared, INTERFACE.warp.shared_size),
-            false => (INTERFACE.warp.arena, INTERFACE.warp.arena_size),
-        };
-        let (base, size) = (self.constant(64, base), self.constant(64, size));
-        match places {
-            Places::One(p) => {
-                let go = self.range(p, i64::from(total), base, size, total);
-                // Nobody reads where no lane takes part.
-                if self.guard.is_none() {
-                    return go;
-                }
-                let some = self.scalar().icmp_with("ne", mask, 0);
-                self.scalar().op("and", go, some)
-            }
-            Places::Row(Row { first, stride }) => {
-                let length = stride * 31 + i64::from(total);
-                let go = self.range(first, length, base, size, total);
-                let register = match inst.src.first() {
-                    Some(Src::Memory(Base::Reg(r, _), _)) => Some(*r),
-                    _ => None,
-                };
-                match register.and_then(|r| self.no_wrap(r)) {
-                    Some(fits) => self.scalar().op("and", go, fits),
-                    None => go,
-                }
-            }
-            Places::Each { index, .. } => {
-                let index = *index;
-                let b = self.scalar();
-                let limit = b.intrinsic(
-                    "llvm.usub.sat",
-                    &[Type::Int(64)],
-                    Type::Int(64),
-                    &[size, Value::int(64, total.into())],
-                    &[],
-                );
-                let room = b.icmp_with("uge", size, total.into());
-                let bits = index.ty.bits();
-                let from = if shared {
-                    index
-                } else {
-                    let base = self.scalar().fit(base, bits);
-                    let base = self.splat(base);
-                    self.vector().op("sub", index, base)
-                };
-                let limit = self.scalar().fit(limit, bits);
-                let limit = self.splat(limit);
-                let b = self.vector();
-                let fits = b.icmp("ule", from, limit);
-                let low = b.with("and", index, u128::from(total) - 1);
-                let aligned = b.icmp_with("eq", low, 0);
-                let fine = b.op("and", fits, aligned);
-                let fine = self.mask(fine);
-                let b = self.scalar();
-                let missing = b.not(fine);
-                let missing = b.op("and", missing, mask);
-                let all = b.icmp_with("eq", missing, 0);
-                b.op("and", all, room)
-            }
-        }
-    }
-
-    /// Whether all that a group of accesses reaches is inside and aligned.
-    pub(super) fn group_holds(&mut self, g: &Group) -> Value {
-        let at = match self.raw(g.register) {
-            Val::Known(Shape::Uniform(v) | Shape::Affine { base: v, .. }) => v,
-            Val::Known(Shape::ScaledAffine { offset, base, scale, signed, .. }) => {
-                let b = self.scalar();
-                let wide = b.extended(base, 64, signed);
-                let by = b.with("mul", wide, scale as i128 as u128);
-                b.op("add", offset, by)
-            }
-            // No group has such a register.
-            _ => return Value::int(1, 0),
-        };
-        let length = (g.high - g.low) as u128;
-        let (from, size, room) = if g.shared {
-            // Of 32 bits, what is added may wrap around to a place that is there.
-            let size = self.constant(64, INTERFACE.warp.shared_size);
-            let b = self.scalar();
-            let size = b.fit(size, at.ty.bits());
-            let room = b.icmp_with("uge", size, length);
-            (b.with("add", at, g.low as i128 as u128), size, Some(room))
-        } else {
-            let base = self.constant(64, INTERFACE.warp.arena);
-            let size = self.constant(64, INTERFACE.warp.arena_size);
-            let b = self.scalar();
-            let wide = b.fit(at, 64);
-            let from = b.op("sub", wide, base);
-            // An arena is larger than a group.
-            (b.with("add", from, g.low as i128 as u128), size, None)
-        };
-        let b = self.scalar();
-        let limit = b.with("sub", size, length);
-        let mut holds = b.icmp("ule", from, limit);
-        if g.align > 1 {
-            let low = b.with("and", at, g.align as u128 - 1);
-            let aligned = b.icmp_with("eq", low, 0);
-            holds = b.op("and", holds, aligned);
-        }
-        for more in [room, self.no_wrap(g.register)].into_iter().flatten() {
-            holds = self.scalar().op("and", holds, more);
-        }
-        holds
-    }
-
-    /// Whether `length` bytes from a pointer on are inside, and it is aligned.
-    fn range(&mut self, p: &str, length: i64, base: Value, size: Value, align: u32) -> Value {
-        let b = self.scalar();
-        let at = b.result(Type::Int(64), &format!("ptrtoint ptr {p} to i64"));
-        let from = b.op("sub", at, base);
-        let limit = b.with("sub", size, length as u128);
-        let fits = b.icmp("ule", from, limit);
-        let room = b.icmp_with("uge", size, length as u128);
-        let fits = b.op("and", fits, room);
-        // Of shared memory, which begins at a multiple of 64, the pointer says as much as the offset.
-        let low = b.with("and", at, u128::from(align) - 1);
-        let aligned = b.icmp_with("eq", low, 0);
-        b.op("and", fits, aligned)
-    }
-
-    /// Of an address that is extended from 32 bits: whether no lane's number wraps around before that.
-    fn no_wrap(&mut self, register: u32) -> Option<Value> {
-        let v = self.raw(register);
-        let Val::Known(Shape::ScaledAffine { base, steps, signed, .. }) = v else { return None };
-        let (low, high) = (steps.iter().min()?, steps.iter().max()?);
-        let (least, most) = match signed {
-            true => (i64::from(i32::MIN), i64::from(i32::MAX)),
-            false => (0, i64::from(u32::MAX)),
-        };
-        let b = self.scalar();
-        let wide = b.extended(base, 64, signed);
-        let from = b.with("add", wide, (low - least) as i128 as u128);
-        let room = (most - least) - (high - low);
-        Some(b.icmp_with("ule", from, room as u128))
     }
 
     /// The pointers of lanes, so many bytes further.

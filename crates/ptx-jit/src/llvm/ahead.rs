@@ -6,10 +6,10 @@
 
 use super::emitter::Emit;
 use crate::simt::plan::Plan;
-use crate::simt::plan::region::Term;
+use crate::simt::plan::region::{Term, writes};
 use crate::simt::plan::shape::Shape;
 use cushim_ptx::ir::{Base, Function, Inst, Src};
-use cushim_ptx::sem::Operation;
+use cushim_ptx::sem::{IntegerOp, Operation};
 use cushim_ptx::types::Space;
 use cushim_translate::llvm::{Type, Value};
 use std::collections::BTreeMap;
@@ -19,6 +19,8 @@ use std::collections::BTreeMap;
 const ROUNDS: u32 = 8;
 /// Without loops: bytes to what warps some blocks from now read beside this one, two blocks of 256 threads.
 const AHEAD: usize = 2048;
+/// What is no further than this from the last round's place, processors guess themselves.
+const PAGE: u64 = 4096;
 /// The most warps of a block.
 pub(super) const WARPS: u32 = 32;
 
@@ -30,7 +32,7 @@ pub(super) fn turns(f: &Function, plan: &Plan) -> BTreeMap<usize, u32> {
     let mut found = BTreeMap::new();
     for (k, region) in plan.regions.iter().enumerate() {
         let code = &f.code[region.start..region.end];
-        let streams = code.iter().any(|inst| is_row(plan, inst));
+        let streams = code.iter().any(|inst| is_row(plan, inst) && !is_near(code, inst));
         if k > 0 && region.next.contains(&k) && streams && !waits(&k) {
             let writes = code.iter().any(|inst| matches!(inst.sem, Operation::Store(_)));
             found.insert(k, if writes { 1 } else { ROUNDS });
@@ -46,6 +48,21 @@ fn is_row(plan: &Plan, inst: &Inst) -> bool {
         matches!(plan.shapes[*r as usize], Shape::Affine { .. } | Shape::ScaledAffine { .. });
     let device = matches!(inst.space(0), Space::Global | Space::Const);
     steps && device && inst.guard.is_none() && matches!(inst.sem, Operation::Load(_))
+}
+
+/// Whether a warp goes through memory side by side itself: its address grows by a small constant from round to round.
+fn is_near(code: &[Inst], load: &Inst) -> bool {
+    let Some(Src::Memory(Base::Reg(r, _), _)) = load.src.first() else { return false };
+    let mut steps = code.iter().filter(|inst| writes(inst).any(|w| w == *r)).peekable();
+    let small = |inst: &Inst| match (inst.sem, &inst.src[..]) {
+        (Operation::Integer(i), [Src::Reg(from), Src::Imm(by)]) => {
+            matches!(i.op, IntegerOp::Add { .. })
+                && from == r
+                && (*by as i64).unsigned_abs() <= PAGE
+        }
+        _ => false,
+    };
+    steps.peek().is_some() && steps.all(small)
 }
 
 impl Emit<'_> {

@@ -1,7 +1,9 @@
 //! Accesses at places of lanes' own on processors without AVX-512.
 //!
 //! Owns the text of it: loads lane by lane and without branches, as gathers of 32 bytes do no better (Zen 3), where LLVM would
-//! test each lane's bit; and stores of some lanes in a loop over these, in their order. Must not know instructions.
+//! test each lane's bit; and stores of some lanes in a loop over these, in their order. Without branches, as stores of all
+//! lanes, those that take no part to a variable, the latter take longer (Zen 3 writes one store in a cycle). Must not know
+//! instructions.
 
 use super::emitter::{Emit, LANES};
 use super::lookup::line;
@@ -16,48 +18,15 @@ fn of_lanes(b: &mut Body, bits: u32, one: impl Fn(&mut Body, u32) -> String) -> 
 }
 
 impl Emit<'_> {
-    /// Loads of lanes from their own places; of those that do not take part, zero.
-    pub(super) fn gather_by_lanes(&mut self, pointers: &str, bits: u32, mask: Value) -> Value {
+    /// Loads of all lanes from their own places.
+    pub(super) fn gather_by_lanes(&mut self, pointers: &str, bits: u32) -> Value {
         let align = bits / 8;
-        let whole = mask.constant() == Some(0xffff_ffff);
-        let mut from = pointers.to_owned();
-        let lanes = self.truths(mask);
-        if !whole {
-            // Who takes no part reads where the first lane does that takes part, or in the warp's own memory.
-            let own = self.warp();
-            let b = self.scalar();
-            let first =
-                b.intrinsic("llvm.cttz", &[Type::Int(32)], Type::Int(32), &[mask], &["i1 false"]);
-            let first = b.with("and", first, 31);
-            let first = b.typed(first);
-            let none = b.icmp_with("eq", mask, 0);
-            let none = b.typed(none);
-            let place = line(b, &format!("extractelement <32 x ptr> {pointers}, {first}"));
-            let place = line(b, &format!("select {none}, ptr {own}, ptr {place}"));
-            let one = line(b, &format!("insertelement <32 x ptr> poison, ptr {place}, i32 0"));
-            let all = line(
-                b,
-                &format!(
-                    "shufflevector <32 x ptr> {one}, <32 x ptr> poison, <32 x i32> zeroinitializer"
-                ),
-            );
-            let taking = self.vector().typed(lanes);
-            from = line(
-                &mut self.b,
-                &format!("select {taking}, <32 x ptr> {pointers}, <32 x ptr> {all}"),
-            );
-        }
         let one = |b: &mut Body, lane: u32| {
-            let p = line(b, &format!("extractelement <32 x ptr> {from}, i32 {lane}"));
+            let p = line(b, &format!("extractelement <32 x ptr> {pointers}, i32 {lane}"));
             line(b, &format!("load i{bits}, ptr {p}, align {align}"))
         };
         let all = of_lanes(self.vector(), bits, one);
-        let v = self.vector().result(Type::Int(bits), &format!("freeze <32 x i{bits}> {all}"));
-        if whole {
-            return v;
-        }
-        let zero = Value::int(bits, 0);
-        self.vector().select(lanes, v, zero)
+        self.vector().result(Type::Int(bits), &format!("freeze <32 x i{bits}> {all}"))
     }
 
     /// Stores of those lanes to their own places, in the order of lanes.

@@ -1,22 +1,19 @@
-//! Control flow: regions, where lanes part and meet, barriers, and the warps of a block.
+//! Control flow: regions, and where lanes part and meet.
 //!
-//! Owns the shape of the function. It runs a block, and those that follow it along x: in rounds over the warps, each of which
-//! runs until it comes to a barrier or ends. There are two texts of each region: for whole warps of which all lanes are
-//! here (`f`), and for any lanes (`g`), to which warps change where lanes part, and from which they come back where a loop
-//! begins anew or a barrier is behind them. Must not know what instructions compute.
+//! Owns the shape of the function. It runs a block, and those that follow it along x ([`super::rounds`]). There are two texts
+//! of each region: for whole warps of which all lanes are here (`f`), and for any lanes (`g`), to which warps change where
+//! lanes part, and from which they come back where a loop begins anew or a barrier is behind them. Must not know what
+//! instructions compute.
 
 use super::emitter::{Emit, Refused, Val, entry_label};
 use super::group::Groups;
 use crate::simt::plan::region::{Edge, Term, writes};
 use crate::simt::plan::shape::Shape;
-use crate::warp::{DONE, FAULT, INTERFACE, Which, barrier_number};
+use crate::warp::{FAULT, Which};
 use cushim_ptx::ir::{Inst, Sense};
 use cushim_ptx::sem::{Barrier, Control, Operation};
 use cushim_translate::llvm::{Type, Value};
 use std::collections::BTreeSet;
-
-/// Rounds of loops between two looks at whether the launch is to end.
-const ROUNDS: u32 = 1 << 20;
 
 const ALL: Value = Value::int(32, 0xffff_ffff);
 
@@ -30,8 +27,7 @@ impl Emit<'_> {
     pub(super) fn whole(&mut self) -> Result<(), Refused> {
         let resumed = self.resumed()?;
         self.declare_registers();
-        for name in ["act", "live", "waits", "more", "rounds", "number", "turn", "turning", "apart"]
-        {
+        for name in ["act", "live"] {
             self.b.variable(&format!("%{name} = alloca i32"));
         }
         self.b.variable("%warp = alloca ptr");
@@ -47,159 +43,6 @@ impl Emit<'_> {
         self.b.label("fault");
         self.b.line(&format!("ret i32 {FAULT}"));
         Ok(())
-    }
-
-    /// The regions behind barriers, at which all lanes of a warp wait, and all warps at one and the same.
-    fn resumed(&self) -> Result<Vec<usize>, Refused> {
-        let (mut all, mut number) = (Vec::new(), None);
-        for (k, region) in self.plan.regions.iter().enumerate() {
-            if region.result.is_some() {
-                return Err("lanes that wait for others of the warp");
-            }
-            let Term::Wait { inst, next } = region.term else { continue };
-            let inst = &self.f.code[inst];
-            let (Edge::To(next), true, None) = (next, self.plan.alone[k], inst.guard) else {
-                return Err("a barrier at which lanes wait that are not all");
-            };
-            let own =
-                barrier_number(inst).filter(|_| inst.sem == Operation::Barrier(Barrier::Sync));
-            if own.is_none() || number.is_some_and(|n| Some(n) != own) {
-                return Err("barriers of some threads, or several barriers");
-            }
-            number = own;
-            all.push(next);
-        }
-        all.sort_unstable();
-        all.dedup();
-        Ok(all)
-    }
-
-    /// Going over blocks and their warps, up to a region.
-    fn blocks_of_grid(&mut self, resumed: &[usize]) {
-        self.b.label("start");
-        self.b.line(&format!("store i32 {ROUNDS}, ptr %rounds"));
-        self.b.line("br label %block");
-        self.b.label("block");
-        self.b.line("store i32 0, ptr %more");
-        self.b.line("store i32 0, ptr %turning");
-        self.b.line("br label %round");
-        self.b.label("round");
-        self.b.line("store i32 0, ptr %waits");
-        // Where warps have taken turns, those that came to a barrier wait for the others.
-        let turning = self.load_variable("turning");
-        self.set_variable("apart", turning);
-        self.b.line("store i32 0, ptr %turning");
-        self.b.line("store i32 0, ptr %number");
-        self.b.line("store ptr %first, ptr %warp");
-        self.b.line("br label %begin");
-
-        self.b.label("begin");
-        let w = self.warp();
-        let loops = self.constant_pointer(INTERFACE.warp.warps);
-        let current = self.behind(&loops, INTERFACE.warps.current);
-        self.b.line(&format!("store ptr {w}, ptr {current}"));
-        self.zero_registers();
-        for k in 0..self.plan.regions.len() {
-            self.b.line(&format!("store i32 0, ptr %m{k}r"));
-        }
-        let more = self.load_variable("more");
-        let fresh = self.scalar().icmp_with("eq", more, 0);
-        self.set_variable("turn", Value::int(32, 0));
-        if resumed.is_empty() && self.turns.is_empty() {
-            self.jump("fresh");
-        } else {
-            self.branch(fresh, "fresh", "again");
-            self.again(resumed);
-        }
-        self.b.label("waiting");
-        self.set_variable("waits", Value::int(32, 1));
-        self.jump("next");
-        self.b.label("fresh");
-        let live = self.constant(32, INTERFACE.warp.full);
-        self.set_variable("live", live);
-        self.set_variable("act", live);
-        let whole = self.scalar().icmp("eq", live, ALL);
-        self.branch(whole, "f0", "g0");
-
-        self.b.label("ended");
-        let p = self.in_warp(INTERFACE.warp.live);
-        self.b.line(&format!("store i32 0, ptr {p}"));
-        self.b.line("br label %next");
-        self.b.label("next");
-        let next = self.constant_pointer(INTERFACE.warp.next);
-        self.b.line(&format!("store ptr {next}, ptr %warp"));
-        let number = self.load_variable("number");
-        let number = self.scalar().with("add", number, 1);
-        self.set_variable("number", number);
-        let last = format!("icmp eq ptr {next}, null");
-        let last = self.scalar().result(Type::Int(1), &last);
-        self.branch(last, "turned", "begin");
-        self.b.label("turned");
-        let waits = self.load_variable("waits");
-        self.set_variable("more", Value::int(32, 1));
-        let some = self.scalar().icmp_with("ne", waits, 0);
-        self.branch(some, "round", "over");
-        self.next_block();
-    }
-
-    /// A warp goes on where it left: behind a barrier, or in a loop.
-    fn again(&mut self, resumed: &[usize]) {
-        let turns: Vec<usize> = self.turns.keys().copied().collect();
-        self.b.label("again");
-        let live = self.in_warp(INTERFACE.warp.live);
-        let live = self.scalar().result(Type::Int(32), &format!("load i32, ptr {live}"));
-        self.set_variable("live", live);
-        self.set_variable("act", live);
-        let some = self.scalar().icmp_with("ne", live, 0);
-        self.branch(some, "resume", "next");
-        self.b.label("resume");
-        let low = self.in_warp(INTERFACE.warp.low);
-        let low = self.scalar().result(Type::Int(32), &format!("load i32, ptr {low}"));
-        let low = self.scalar().typed(low);
-        let all = resumed.iter().chain(&turns);
-        let cases: String = all.clone().map(|r| format!(" i32 {r}, label %resume{r}")).collect();
-        self.b.line(&format!("switch {low}, label %fault [{cases} ]"));
-        for r in all {
-            self.b.label(&format!("resume{r}"));
-            if !turns.is_empty() && resumed.contains(r) {
-                let apart = self.load_variable("apart");
-                let none = self.scalar().icmp_with("eq", apart, 0);
-                let on = self.label();
-                self.likely(none, &on, "waiting");
-                self.b.label(&on);
-            }
-            for register in self.plan.regions[*r].live_in.iter() {
-                self.keep(register as u32, true);
-            }
-            let live = self.load_variable("live");
-            let whole = self.scalar().icmp("eq", live, ALL);
-            self.branch(whole, &format!("f{r}"), &format!("g{r}"));
-        }
-    }
-
-    /// A block has ended: the next along x, if there is one.
-    fn next_block(&mut self) {
-        self.b.label("over");
-        let loops = self.pointer();
-        let at = INTERFACE.warp.warps;
-        self.b.line(&format!("{loops}w = getelementptr i8, ptr %first, i64 {at}"));
-        self.b.line(&format!("{loops} = load ptr, ptr {loops}w, !invariant.load !0"));
-        let left = self.behind(&loops, INTERFACE.warps.left);
-        let v = self.scalar().result(Type::Int(32), &format!("load i32, ptr {left}"));
-        let none = self.scalar().icmp_with("eq", v, 0);
-        self.branch(none, "done", "following");
-        self.b.label("following");
-        let v = self.scalar().with("sub", v, 1);
-        let v = self.scalar().typed(v);
-        self.b.line(&format!("store {v}, ptr {left}"));
-        let x = self.behind(&loops, INTERFACE.warps.block);
-        let v = self.scalar().result(Type::Int(32), &format!("load i32, ptr {x}"));
-        let v = self.scalar().with("add", v, 1);
-        let v = self.scalar().typed(v);
-        self.b.line(&format!("store {v}, ptr {x}"));
-        self.jump("block");
-        self.b.label("done");
-        self.b.line(&format!("ret i32 {DONE}"));
     }
 
     pub(super) fn load_variable(&mut self, name: &str) -> Value {
@@ -284,7 +127,7 @@ impl Emit<'_> {
         if self.plan.shapes[r as usize] == Shape::Varying {
             let old = self.old_of(&old_name(k, &format!("%r{r}")), r);
             let (new, lanes) = (self.old(r), self.truths(self.act));
-            let v = self.vector().select(lanes, new, old);
+            let v = self.choose(lanes, new, old);
             return self.store_lanes(r, v);
         }
         for (name, ty) in self.variables(r) {
@@ -292,44 +135,6 @@ impl Emit<'_> {
             self.b.line(&format!("{v} = load {ty}, ptr {}", old_name(k, &name)));
             self.b.line(&format!("store {ty} {v}, ptr {name}"));
         }
-    }
-
-    /// The warp waits at a barrier.
-    fn wait(&mut self, next: usize) {
-        if next <= self.region {
-            self.count_down();
-        }
-        self.leave_at(next);
-    }
-
-    /// The warp goes on at a region when it has its turn again.
-    fn leave_at(&mut self, next: usize) {
-        let plan = self.plan;
-        for register in plan.regions[next].live_in.iter() {
-            if self.written[self.region].has(register) {
-                self.keep(register as u32, false);
-            }
-        }
-        let (low, live) = (self.in_warp(INTERFACE.warp.low), self.in_warp(INTERFACE.warp.live));
-        self.b.line(&format!("store i32 {next}, ptr {low}"));
-        let act = self.act;
-        let act = self.scalar().typed(act);
-        self.b.line(&format!("store {act}, ptr {live}"));
-        self.jump("waiting");
-    }
-
-    /// The next round of a loop, or, after some, other warps' turn.
-    fn round(&mut self, n: usize) {
-        let rounds = self.turns.get(&n).copied().unwrap_or(1);
-        let turn = self.load_variable("turn");
-        let turn = self.scalar().with("add", turn, 1);
-        self.set_variable("turn", turn);
-        let more = self.scalar().icmp_with("ult", turn, rounds.into());
-        let others = self.label();
-        self.branch(more, &format!("f{n}"), &others);
-        self.b.label(&others);
-        self.set_variable("turning", Value::int(32, 1));
-        self.leave_at(n);
     }
 
     fn part(&mut self, guard: &Val, sense: Sense, taken: Edge, other: Edge) {
@@ -396,21 +201,6 @@ impl Emit<'_> {
         self.set_variable(&name, new);
     }
 
-    /// Going round a loop: after many rounds a helper says whether somebody ends the launch.
-    fn count_down(&mut self) {
-        let left = self.load_variable("rounds");
-        let left = self.scalar().with("sub", left, 1);
-        self.set_variable("rounds", left);
-        let some = self.scalar().icmp_with("ne", left, 0);
-        let (on, pause) = (self.label(), self.label());
-        self.likely(some, &on, &pause);
-        self.b.label(&pause);
-        self.set_variable("rounds", Value::int(32, ROUNDS.into()));
-        self.call(Which::Pause, 0, Value::int(32, 0));
-        self.jump(&on);
-        self.b.label(&on);
-    }
-
     /// Lanes go on there, unless others that wait have to go first.
     fn go(&mut self, edge: Edge, lanes: Value) {
         if matches!(edge, Edge::To(n) if n <= self.region) {
@@ -459,8 +249,10 @@ impl Emit<'_> {
     fn enter(&mut self, n: usize, lanes: Value) {
         self.set_variable("act", lanes);
         if self.headers.contains(&n) {
-            let whole = self.scalar().icmp("eq", lanes, ALL);
-            self.branch(whole, &format!("f{n}"), &format!("g{n}"));
+            let (whole, here) = (self.scalar().icmp("eq", lanes, ALL), self.label());
+            self.branch(whole, &here, &format!("g{n}"));
+            self.b.label(&here);
+            self.go_whole(n);
         } else {
             self.jump(&format!("g{n}"));
         }

@@ -10,7 +10,7 @@ use crate::warp::{Addresses, INTERFACE, Site, Which};
 use cushim_ptx::ir::{Function, Inst, Module};
 use cushim_ptx::types::Scalar;
 use cushim_translate::llvm::{Body, Type, Value};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Lanes of a warp.
 pub(super) const LANES: u32 = 32;
@@ -59,6 +59,8 @@ pub(super) struct Emit<'a> {
     pub(super) registers: usize,
     /// Offsets of the shared variables.
     pub(super) shared: Vec<u32>,
+    /// Bytes that they take together.
+    pub(super) shared_size: i64,
     pub(super) sites: Vec<Site>,
     pub(super) region: usize,
     /// The present instruction.
@@ -74,10 +76,16 @@ pub(super) struct Emit<'a> {
     pub(super) turns: BTreeMap<usize, u32>,
     /// Of each region, registers that a warp saves where it waits at its end.
     pub(super) written: Vec<Set>,
+    /// Registers that all warps have the same of: see [`super::same`].
+    pub(super) same: Set,
     /// Places, as region and instruction, at which warps leave the text for whole warps for that of any lanes.
     pub(super) entries: BTreeSet<(usize, usize)>,
     /// Those of the present region.
     pub(super) groups: Groups,
+    /// Of vectors of truths, the same as bits, where the text has both.
+    pub(super) bits: HashMap<Value, Value>,
+    /// Of places of lanes' own and a mask: see [`Emit::of_others`].
+    pub(super) replaced: HashMap<(Value, Value), Value>,
     pub(super) module: &'a Module,
 }
 
@@ -168,26 +176,6 @@ impl Emit<'_> {
 
     pub(super) fn jump(&mut self, to: &str) {
         self.b.line(&format!("br label %{to}"));
-    }
-
-    /// Lanes as a vector of truths.
-    pub(super) fn truths(&mut self, mask: Value) -> Value {
-        if mask.constant() == Some(0xffff_ffff) {
-            return Value::int(1, 1);
-        }
-        let mask = self.scalar().typed(mask);
-        self.vector().result(Type::Int(1), &format!("bitcast {mask} to <32 x i1>"))
-    }
-
-    /// A vector of truths as bits.
-    pub(super) fn mask(&mut self, truths: Value) -> Value {
-        match truths.constant() {
-            Some(0) => return Value::int(32, 0),
-            Some(_) => return Value::int(32, 0xffff_ffff),
-            None => {}
-        }
-        let truths = self.vector().typed(truths);
-        self.scalar().result(Type::Int(32), &format!("bitcast {truths} to i32"))
     }
 
     /// Lanes that do the present instruction.

@@ -73,6 +73,11 @@ impl Groups {
         self.of.contains_key(&at)
     }
 
+    /// Whether an access is none of a group, or the first of its group.
+    pub(super) fn is_first(&self, at: usize) -> bool {
+        self.of.get(&at).is_none_or(|n| self.all[*n].first == at)
+    }
+
     /// The groups whose check stands before an instruction.
     pub(super) fn before(&self, at: usize) -> Vec<Group> {
         self.all.iter().filter(|g| g.first == at).cloned().collect()

@@ -16,6 +16,24 @@ use cushim_ptx::sem::Operation;
 use cushim_ptx::types::Space;
 use cushim_translate::llvm::{Type, Value};
 
+/// A load whose places are known.
+struct Load<'a> {
+    inst: &'a Inst,
+    places: &'a Places,
+    /// Of the results.
+    classes: &'a [Class],
+    /// Bytes of each.
+    width: u32,
+    /// Whether it is done although nobody needs its value.
+    keep: bool,
+}
+
+impl Load<'_> {
+    fn is_uniform(&self) -> bool {
+        matches!(self.places, Places::One(_))
+    }
+}
+
 impl Emit<'_> {
     pub(super) fn load(&mut self, inst: &Inst) -> Result<(), Refused> {
         let Operation::Load(access) = inst.sem else { return Ok(()) };
@@ -29,44 +47,65 @@ impl Emit<'_> {
         let classes = self.results(inst);
         let mask = self.lanes_of_guard();
         let Some(places) = self.places(inst, width * parts as u32)? else {
-            self.load_by_helper(inst, &classes, mask)?;
-            for (k, c) in classes.iter().enumerate() {
-                let v = self.receive(k, *c, false);
-                self.set(inst.dst[k], v)?;
-            }
-            return Ok(());
+            return self.guarded(inst, None, mask, &mut |_| Ok(()), &mut |e| {
+                e.load_by_helper(inst, &classes, mask)?;
+                for (k, c) in classes.iter().enumerate() {
+                    let v = e.receive(k, *c, false);
+                    e.set(inst.dst[k], v)?;
+                }
+                Ok(())
+            });
         };
-        let uniform = matches!(places, Places::One(_));
-        let keep = self.is_kept(inst);
-        if self.goes_here(inst, &places, width * parts as u32, mask) {
-            for (k, class) in classes.iter().enumerate() {
-                let v = self.read(&places, width, k as u32, parts as u32, mask, keep);
-                self.put_loaded(inst, k, *class, v, uniform)?;
-            }
-            return Ok(());
+        let load =
+            Load { inst, places: &places, classes: &classes, width, keep: self.is_kept(inst) };
+        let total = width * parts as u32;
+        self.guarded(
+            inst,
+            Some((&places, total)).filter(|_| !matches!(places, Places::Each { .. })),
+            mask,
+            &mut |e| e.load_inside(&load, Value::int(32, 0xffff_ffff)),
+            &mut |e| e.load_some(&load, mask),
+        )
+    }
+
+    /// A load of places that are known to be inside.
+    fn load_inside(&mut self, load: &Load<'_>, mask: Value) -> Result<(), Refused> {
+        for k in 0..load.classes.len() {
+            let v = self.read(load, k as u32, mask);
+            self.put_loaded(load, k, v)?;
+        }
+        Ok(())
+    }
+
+    /// A load for the lanes of a mask.
+    fn load_some(&mut self, load: &Load<'_>, mask: Value) -> Result<(), Refused> {
+        let Load { inst, places, classes, width, .. } = *load;
+        let total = width * classes.len() as u32;
+        if self.goes_here(inst, places, total, mask) {
+            return self.load_inside(load, mask);
         }
         // What either way gives is in variables, which LLVM merges.
-        let bits = width * 8;
+        let (uniform, bits) = (load.is_uniform(), width * 8);
         let mut merged = Vec::new();
-        for _ in 0..parts {
+        for _ in classes {
             let name = format!("%m{}", self.b.number());
             let ty = if uniform { format!("i{bits}") } else { format!("<32 x i{bits}>") };
             self.b.variable(&format!("{name} = alloca {ty}"));
             merged.push(name);
         }
         let (fast, slow, merge) = (self.label(), self.label(), self.label());
-        let go = self.inside(&places, inst, width * parts as u32, mask);
+        let go = self.inside(places, inst, total, mask);
         self.likely(go, &fast, &slow);
         self.b.label(&fast);
         for (k, name) in merged.iter().enumerate() {
-            let v = self.read(&places, width, k as u32, parts as u32, mask, keep);
+            let v = self.read(load, k as u32, mask);
             let b = if uniform { self.scalar() } else { self.vector() };
             let v = b.typed(v);
             self.b.line(&format!("store {v}, ptr {name}"));
         }
         self.jump(&merge);
         self.b.label(&slow);
-        self.load_by_helper(inst, &classes, mask)?;
+        self.load_by_helper(inst, classes, mask)?;
         for (k, name) in merged.iter().enumerate() {
             let v = self.receive(k, classes[k], false);
             let v = self.lanes(&v, bits);
@@ -81,21 +120,15 @@ impl Emit<'_> {
             let b = if uniform { self.scalar() } else { self.vector() };
             let ty = b.ty(Type::Int(bits));
             let v = b.result(Type::Int(bits), &format!("load {ty}, ptr {name}"));
-            self.put_loaded(inst, k, classes[k], v, uniform)?;
+            self.put_loaded(load, k, v)?;
         }
         Ok(())
     }
 
     /// Result `k` of a load.
-    fn put_loaded(
-        &mut self,
-        inst: &Inst,
-        k: usize,
-        class: Class,
-        v: Value,
-        uniform: bool,
-    ) -> Result<(), Refused> {
-        let to = if class == Class::Wide { 64 } else { 32 };
+    fn put_loaded(&mut self, load: &Load<'_>, k: usize, v: Value) -> Result<(), Refused> {
+        let (inst, uniform) = (load.inst, load.is_uniform());
+        let to = if load.classes[k] == Class::Wide { 64 } else { 32 };
         let b = if uniform { self.scalar() } else { self.vector() };
         let v = b.extended(v, to, inst.sem.ty().is_signed());
         self.set(inst.dst[k], if uniform { Val::one(v) } else { Val::Lanes(v) })
@@ -108,21 +141,24 @@ impl Emit<'_> {
     }
 
     /// Whether the code does an access itself from here on, without another way beside: it needs no check, or that of its
-    /// group stands before it, or it is one of whole warps, which leave their text where its check does not hold. Where no
-    /// lane of a guarded access of one place takes part, that would be each time.
-    fn goes_here(&mut self, inst: &Inst, places: &Places, total: u32, mask: Value) -> bool {
-        let one = matches!(places, Places::One(_));
+    /// group stands before it, or it is one of whole warps, which leave their text where its check does not hold.
+    pub(super) fn goes_here(
+        &mut self,
+        inst: &Inst,
+        places: &Places,
+        total: u32,
+        mask: Value,
+    ) -> bool {
         if inst.guard.is_none()
             && (group::of_variable(self.module, inst) || self.groups.has(self.at))
         {
             return true;
         }
-        if !self.full || (one && inst.guard.is_some()) {
-            return false;
+        if self.full {
+            let go = self.inside(places, inst, total, mask);
+            self.leave_unless(go);
         }
-        let go = self.inside(places, inst, total, mask);
-        self.leave_unless(go);
-        true
+        self.full
     }
 
     /// The value of the first lane of a mask; of lane 0, where there is none.
@@ -180,23 +216,19 @@ impl Emit<'_> {
     }
 
     /// Reads part `k` of an access whose places are inside.
-    fn read(
-        &mut self,
-        places: &Places,
-        width: u32,
-        k: u32,
-        parts: u32,
-        mask: Value,
-        keep: bool,
-    ) -> Value {
-        let v = self.read_place(places, width, k, parts, mask);
-        match (keep, places) {
+    fn read(&mut self, load: &Load<'_>, k: u32, mask: Value) -> Value {
+        let (width, parts) = (load.width, load.classes.len() as u32);
+        let v = self.read_place(load.places, width, k, parts, mask);
+        match (load.keep, load.places) {
             (false, _) => {}
             (true, Places::One(_)) => self.used_one(v),
             (true, Places::Row(Row { first, .. })) if parts == 1 && self.full => {
                 let first = first.clone();
                 self.used(v);
-                self.look_ahead(&first, (width * LANES) as usize);
+                // The others of a group read nearly the same lines.
+                if self.groups.is_first(self.at) {
+                    self.look_ahead(&first, (width * LANES) as usize);
+                }
             }
             (true, _) => self.used(v),
         }
@@ -225,11 +257,12 @@ impl Emit<'_> {
             }
             Places::Row(Row { first, stride }) => {
                 let (first, stride) = (first.clone(), *stride);
-                let p = self.pointers_of_row(&first, stride, more);
+                let p = self.taken_of_row(&first, stride, more, mask);
                 self.gather(&p, bits, mask)
             }
             Places::Each { base, index } => {
-                let p = self.pointers(base, *index, more);
+                let taken = if has_masks() { *index } else { self.of_others(*index, mask) };
+                let p = self.pointers(base, taken, more);
                 if parts > 1 || width < 4 {
                     return self.gather(&p, bits, mask);
                 }
@@ -306,9 +339,26 @@ impl Emit<'_> {
         }
     }
 
+    /// The pointers of a row's lanes, those that take no part with one of a lane that does, where each will be read.
+    fn taken_of_row(&mut self, first: &str, stride: i64, more: u64, mask: Value) -> String {
+        if has_masks() || mask.constant() == Some(0xffff_ffff) {
+            return self.pointers_of_row(first, stride, more);
+        }
+        let b = self.scalar();
+        let at = b.result(Type::Int(64), &format!("ptrtoint ptr {first} to i64"));
+        let at = self.splat(at);
+        let steps: Vec<String> =
+            (0..i64::from(LANES)).map(|l| format!("i64 {}", l * stride)).collect();
+        let at = self.vector().typed(at);
+        let all = format!("add {at}, <{}>", steps.join(", "));
+        let all = self.vector().result(Type::Int(64), &all);
+        let taken = self.of_others(all, mask);
+        self.pointers("null", taken, more)
+    }
+
     fn gather(&mut self, pointers: &str, bits: u32, mask: Value) -> Value {
-        if !matches!(Level::in_use(), Ok(Level::V4)) {
-            return self.gather_by_lanes(pointers, bits, mask);
+        if !has_masks() {
+            return self.gather_by_lanes(pointers, bits);
         }
         let lanes = self.truths(mask);
         let lanes = self.vector().typed(lanes);
@@ -322,155 +372,9 @@ impl Emit<'_> {
         );
         self.vector().result(Type::Int(bits), &text)
     }
+}
 
-    pub(super) fn store(&mut self, inst: &Inst) -> Result<(), Refused> {
-        let Operation::Store(access) = inst.sem else { return Ok(()) };
-        if access.is_shared() || access.element.bytes() > 8 {
-            return Err("a store that others look at");
-        }
-        let parts = inst.src.len() - 2;
-        let width = access.element.bytes();
-        let mut values = Vec::new();
-        for src in &inst.src[1..=parts] {
-            let c = match src {
-                Src::Reg(r) => self.class(*r),
-                _ => Class::of(access.element),
-            };
-            values.push((self.operand(src, c)?, c));
-        }
-        let mask = self.lanes_of_guard();
-        let Some(places) = self.places(inst, width * parts as u32)? else {
-            return self.store_by_helper(inst, &values, mask);
-        };
-        if self.goes_here(inst, &places, width * parts as u32, mask) {
-            self.write_parts(&places, width, &values, mask);
-            return Ok(());
-        }
-        let (fast, slow, next) = (self.label(), self.label(), self.label());
-        let go = self.inside(&places, inst, width * parts as u32, mask);
-        self.likely(go, &fast, &slow);
-        self.b.label(&fast);
-        self.write_parts(&places, width, &values, mask);
-        self.jump(&next);
-        self.b.label(&slow);
-        self.store_by_helper(inst, &values, mask)?;
-        self.jump(&next);
-        self.b.label(&next);
-        Ok(())
-    }
-
-    fn write_parts(&mut self, places: &Places, width: u32, values: &[(Val, Class)], mask: Value) {
-        for (k, (v, _)) in values.iter().enumerate() {
-            match (places, v.uniform()) {
-                // Whoever is the last to write, it is this.
-                (Places::One(p), Some(v)) if mask.constant().is_some() => {
-                    let p = self.behind(p, k * width as usize);
-                    let b = self.scalar();
-                    let v = b.fit(v, width * 8);
-                    let v = b.typed(v);
-                    b.line(&format!("store {v}, ptr {p}, align {width}"));
-                }
-                _ => {
-                    let v = self.lanes(v, width * 8);
-                    self.write(places, width, k as u32, values.len() as u32, v, mask);
-                }
-            }
-        }
-    }
-
-    fn write(&mut self, places: &Places, width: u32, k: u32, parts: u32, v: Value, mask: Value) {
-        let more = u64::from(k * width);
-        match places {
-            Places::One(p) => {
-                // The last lane's value stays.
-                let p = self.behind(p, more as usize);
-                let b = self.scalar();
-                let above = b.intrinsic(
-                    "llvm.ctlz",
-                    &[Type::Int(32)],
-                    Type::Int(32),
-                    &[mask],
-                    &["i1 false"],
-                );
-                let last = b.op("sub", Value::int(32, u128::from(LANES) - 1), above);
-                let last = b.with("and", last, 31);
-                let last = b.typed(last);
-                let all = self.vector().typed(v);
-                let one = self.scalar().result(v.ty, &format!("extractelement {all}, {last}"));
-                let one = self.scalar().typed(one);
-                self.b.line(&format!("store {one}, ptr {p}, align {width}"));
-            }
-            Places::Row(Row { first, .. }) if parts == 1 => self.write_row(first, v, mask),
-            Places::Row(Row { first, stride }) => {
-                let p = self.pointers_of_row(first, *stride, more);
-                self.scatter(&p, v, mask);
-            }
-            Places::Each { base, index } => {
-                let p = self.pointers(base, *index, more);
-                if parts > 1 || width < 4 {
-                    self.scatter(&p, v, mask);
-                    return;
-                }
-                let (row, each, next) = (self.label(), self.label(), self.label());
-                let (first, together) = self.together(base, *index, width, mask);
-                self.branch(together, &row, &each);
-                self.b.label(&row);
-                self.write_row(&first, v, mask);
-                self.jump(&next);
-                self.b.label(&each);
-                self.scatter(&p, v, mask);
-                self.jump(&next);
-                self.b.label(&next);
-            }
-        }
-    }
-
-    fn write_row(&mut self, first: &str, v: Value, mask: Value) {
-        let bits = v.ty.bits();
-        let align = bits / 8;
-        let v = self.vector().typed(v);
-        if mask.constant() == Some(0xffff_ffff) {
-            self.b.line(&format!("store {v}, ptr {first}, align {align}"));
-            return;
-        }
-        let lanes = self.truths(mask);
-        let lanes = self.vector().typed(lanes);
-        let name = format!("@llvm.masked.store.v32i{bits}.p0");
-        self.b.declare(&format!("declare void {name}(<32 x i{bits}>, ptr, i32, <32 x i1>)"));
-        self.b.line(&format!("call void {name}({v}, ptr {first}, i32 {align}, {lanes})"));
-    }
-
-    fn scatter(&mut self, pointers: &str, v: Value, mask: Value) {
-        if mask.constant().is_none() && !matches!(Level::in_use(), Ok(Level::V4)) {
-            return self.scatter_by_lanes(pointers, v, mask);
-        }
-        let bits = v.ty.bits();
-        let v = self.vector().typed(v);
-        let lanes = self.truths(mask);
-        let lanes = self.vector().typed(lanes);
-        let name = format!("@llvm.masked.scatter.v32i{bits}.v32p0");
-        self.b.declare(&format!("declare void {name}(<32 x i{bits}>, <32 x ptr>, i32, <32 x i1>)"));
-        self.b.line(&format!(
-            "call void {name}({v}, <32 x ptr> {pointers}, i32 {}, {lanes})",
-            bits / 8
-        ));
-    }
-
-    fn store_by_helper(
-        &mut self,
-        inst: &Inst,
-        values: &[(Val, Class)],
-        mask: Value,
-    ) -> Result<(), Refused> {
-        let mut all = vec![self.address(inst)?];
-        all.extend(values.iter().cloned());
-        if all.len() > INTERFACE.slots {
-            return Err("more operands than helpers are given");
-        }
-        let classes = all.iter().map(|(_, c)| *c).collect();
-        self.pass(&all, false);
-        let site = self.site(inst, classes, Vec::new());
-        self.call(Which::Store, site, mask);
-        Ok(())
-    }
+/// Whether the processor loads for some lanes only (AVX-512).
+fn has_masks() -> bool {
+    matches!(Level::in_use(), Ok(Level::V4))
 }

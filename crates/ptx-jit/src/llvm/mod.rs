@@ -15,6 +15,7 @@ mod collective;
 mod control;
 mod emitter;
 mod group;
+mod guarded;
 mod library;
 mod lookup;
 mod memory;
@@ -22,11 +23,17 @@ pub(crate) mod object;
 mod operand;
 mod process;
 mod pure;
+mod range;
 mod register;
+mod rounds;
+mod same;
 mod saved;
 mod serve;
 mod sfu;
 mod spawn;
+mod steps;
+mod store;
+mod truths;
 pub(crate) mod wire;
 
 use crate::simt::calls::Lowered;
@@ -42,7 +49,7 @@ use cushim_translate::llvm::{Body, Value};
 use emitter::Emit;
 use group::Groups;
 pub use serve::serve;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 pub use wire::Library;
 
 /// The library of LLVM that compiles kernels beside Cranelift, which is opened, in another process, to ask for its version;
@@ -153,7 +160,7 @@ fn text(
 
 fn emitter<'a>(module: &'a Module, f: &'a Function, plan: &'a Plan) -> Emit<'a> {
     let kernel = module.functions.iter().position(|g| g.name == f.name).unwrap_or(0);
-    let (shared, _) = cushim_ptx::exec::shared_layout(module, kernel as u32);
+    let (shared, shared_size) = cushim_ptx::exec::shared_layout(module, kernel as u32);
     let mut headers = BTreeSet::new();
     for (k, region) in plan.regions.iter().enumerate() {
         headers.extend(region.next.iter().filter(|n| **n <= k));
@@ -165,6 +172,7 @@ fn emitter<'a>(module: &'a Module, f: &'a Function, plan: &'a Plan) -> Emit<'a> 
         clean: crate::simt::nan::clean(f),
         registers: INTERFACE.frame + crate::warp::frame_head(f),
         shared,
+        shared_size: shared_size.into(),
         sites: Vec::new(),
         region: 0,
         at: 0,
@@ -174,8 +182,11 @@ fn emitter<'a>(module: &'a Module, f: &'a Function, plan: &'a Plan) -> Emit<'a> 
         headers,
         turns: ahead::turns(f, plan),
         written: saved::written(f, plan),
+        same: same::same(f, plan),
         entries: BTreeSet::new(),
         groups: Groups::default(),
+        bits: HashMap::new(),
+        replaced: HashMap::new(),
         module,
     }
 }

@@ -1,7 +1,8 @@
 //! Instructions that compute lane by lane: in LLVM's language where that gives the same bits, else the interpreter's own
 //! arithmetic by a helper.
 
-use super::emitter::{Emit, Refused, Val};
+use super::emitter::{Emit, LANES, Refused, Val};
+use super::lookup::line;
 use super::sfu;
 use crate::simt::plan::fits;
 use crate::simt::plan::shape::{Class, Shape, affine};
@@ -12,7 +13,7 @@ use cushim_ptx::ir::{Dst, Inst, Src};
 use cushim_ptx::sem::{AddressOp, Clamp, Convert, Float, FloatOp, Operation, Precision};
 use cushim_ptx::soft::Round;
 use cushim_ptx::types::{Kind, Scalar};
-use cushim_translate::llvm::{Type, Value};
+use cushim_translate::llvm::{Body, Type, Value};
 use cushim_translate::ops;
 
 impl Emit<'_> {
@@ -25,6 +26,16 @@ impl Emit<'_> {
             if let Some(shape) = affine(inst, &shapes, &zeros, self) {
                 return inst.dst.first().map_or(Ok(()), |dst| self.set(*dst, Val::Known(shape)));
             }
+        }
+        if let Some(lanes) = self.compare_steps(inst, &args) {
+            return self.set(inst.dst[0], lanes);
+        }
+        if let Operation::Bits(what) = inst.sem
+            && inst.sem.ty() == Scalar::Pred
+            && !uniform
+            && let Some(lanes) = self.combined(what.op, &args)
+        {
+            return self.set(inst.dst[0], lanes);
         }
         if let Some(which) = function(inst) {
             return self.function(inst, which, &args, uniform);
@@ -80,7 +91,13 @@ impl Emit<'_> {
             inst.sem,
             Operation::Convert(Convert::FromInteger { .. } | Convert::ToInteger { .. })
         );
-        if doubles && !integers && matches!(inst.sem, Operation::Float(_) | Operation::Convert(_)) {
+        let of_sign =
+            matches!(inst.sem, Operation::Float(Float { op: FloatOp::Neg | FloatOp::Abs, .. }));
+        if doubles
+            && !integers
+            && !of_sign
+            && matches!(inst.sem, Operation::Float(_) | Operation::Convert(_))
+        {
             return None;
         }
         // Where the processor has no halves, LLVM rounds to a single first, and a sum of a product is then rounded twice.
@@ -127,13 +144,16 @@ impl Emit<'_> {
     /// Arithmetic of doubles. Where a result is a NaN, which keeps what an operand says, the helper computes it anew.
     fn doubles(&mut self, inst: &Inst, args: &[Val], uniform: bool) -> Result<(), Refused> {
         let values = self.values(inst, args, uniform);
+        let whole = self.full && self.guard.is_none();
         let b = if uniform { self.scalar() } else { self.vector() };
         let ops::Out(v, _) = ops::eval(b, &inst.sem, 64, &values)?;
         let number = b.bits_as(v, Type::Double);
-        let nan = b.fcmp("uno", number, number);
         let sound = if uniform {
-            self.scalar().not(nan)
+            b.fcmp("ord", number, number)
+        } else if whole {
+            self.all_numbers(number)
         } else {
+            let nan = b.fcmp("uno", number, number);
             let (nan, lanes) = (self.mask(nan), self.lanes_of_guard());
             let nan = self.scalar().op("and", nan, lanes);
             self.scalar().icmp_with("eq", nan, 0)
@@ -152,6 +172,29 @@ impl Emit<'_> {
         self.jump(&next);
         self.b.label(&next);
         Ok(())
+    }
+
+    /// Whether no lane has a NaN: one comparison asks of two lanes at once.
+    fn all_numbers(&mut self, number: Value) -> Value {
+        let half = LANES / 2;
+        let all = self.vector().typed(number);
+        let b = self.scalar();
+        let ty = number.ty.text();
+        let part = |b: &mut Body, first: u32| {
+            let which: Vec<String> = (first..first + half).map(|l| format!("i32 {l}")).collect();
+            let which = which.join(", ");
+            line(
+                b,
+                &format!("shufflevector {all}, <{LANES} x {ty}> poison, <{half} x i32> <{which}>"),
+            )
+        };
+        let (low, high) = (part(b, 0), part(b, half));
+        let nan = line(b, &format!("fcmp uno <{half} x {ty}> {low}, {high}"));
+        let nan = line(b, &format!("sext <{half} x i1> {nan} to <{half} x i64>"));
+        let name = format!("@llvm.vector.reduce.or.v{half}i64");
+        b.declare(&format!("declare i64 {name}(<{half} x i64>)"));
+        let any = b.result(Type::Int(64), &format!("call i64 {name}(<{half} x i64> {nan})"));
+        b.icmp_with("eq", any, 0)
     }
 
     /// Functions with an error bound, whose bits are the GPU's: by the helpers that have them, of all lanes.

@@ -13,6 +13,9 @@ impl Emit<'_> {
     pub(super) fn variables(&self, r: u32) -> Vec<(String, String)> {
         let bits = self.bits_of(r);
         match &self.plan.shapes[r as usize] {
+            Shape::Varying if bits == 1 => {
+                vec![(format!("%r{r}"), "<32 x i1>".into()), (format!("%r{r}m"), "i32".into())]
+            }
             Shape::Varying => vec![(format!("%r{r}"), format!("<32 x i{bits}>"))],
             Shape::ScaledAffine { .. } => {
                 vec![(format!("%r{r}"), "i64".into()), (format!("%r{r}b"), "i32".into())]
@@ -44,12 +47,14 @@ impl Emit<'_> {
         let at = self.registers + at as usize;
         let (bits, class) = (self.bits_of(r), self.class(r));
         let varying = self.plan.shapes[r as usize] == Shape::Varying;
+        if varying && class == Class::Predicate {
+            return self.keep_bits(r, at, back);
+        }
         for (k, (name, ty)) in self.variables(r).into_iter().enumerate() {
             let place = self.in_warp(at + 8 * k);
-            // Predicates are bits; of fewer than 32 bits, numbers have that many.
+            // Of fewer than 32 bits, numbers have that many.
             let kept = match (varying, class) {
-                (true, Class::Predicate) => "i32".to_owned(),
-                (false, Class::Predicate) => "i8".to_owned(),
+                (_, Class::Predicate) => "i8".to_owned(),
                 (true, _) if bits < 32 => "<32 x i32>".to_owned(),
                 (false, _) if bits < 32 => "i32".to_owned(),
                 _ => ty.clone(),
@@ -59,18 +64,14 @@ impl Emit<'_> {
             } else {
                 (ty.as_str(), kept.as_str(), name.as_str(), place.as_str())
             };
-            let align = if varying && class != Class::Predicate { 16 } else { 4 };
+            let align = if varying { 16 } else { 4 };
             let (in_align, out_align) = match back {
                 true => (format!(", align {align}"), String::new()),
                 false => (String::new(), format!(", align {align}")),
             };
             let v = self.pointer();
             self.b.line(&format!("{v} = load {from}, ptr {source}{in_align}"));
-            let how = match (varying, class) {
-                (true, Class::Predicate) => "bitcast",
-                _ if back => "trunc",
-                _ => "zext",
-            };
+            let how = if back { "trunc" } else { "zext" };
             let v = if from == to {
                 v
             } else {
@@ -80,6 +81,19 @@ impl Emit<'_> {
             };
             self.b.line(&format!("store {to} {v}, ptr {target}{out_align}"));
         }
+    }
+
+    /// The same of a predicate that lanes have each their own of: bits.
+    fn keep_bits(&mut self, r: u32, at: usize, back: bool) {
+        let place = self.in_warp(at);
+        if back {
+            let bits = self.scalar().result(Type::Int(32), &format!("load i32, ptr {place}"));
+            let v = self.truths(bits);
+            return self.store_lanes(r, v);
+        }
+        let bits = self.load_variable(&format!("r{r}m"));
+        let bits = self.scalar().typed(bits);
+        self.b.line(&format!("store {bits}, ptr {place}"));
     }
 
     /// A register's value, with whatever NaNs the code keeps.
@@ -112,10 +126,19 @@ impl Emit<'_> {
     pub(super) fn old_of(&mut self, variable: &str, r: u32) -> Value {
         let bits = self.bits_of(r);
         let text = format!("load <32 x i{bits}>, ptr {variable}");
-        self.vector().result(Type::Int(bits), &text)
+        let v = self.vector().result(Type::Int(bits), &text);
+        if bits == 1 {
+            let bits = self.load_variable(&format!("{}m", &variable[1..]));
+            self.noted(v, bits);
+        }
+        v
     }
 
     pub(super) fn store_lanes(&mut self, r: u32, v: Value) {
+        if v.ty == Type::Int(1) {
+            let bits = self.mask(v);
+            self.set_variable(&format!("r{r}m"), bits);
+        }
         let v = self.vector().typed(v);
         self.b.line(&format!("store {v}, ptr %r{r}"));
     }
@@ -139,7 +162,7 @@ impl Emit<'_> {
                 None => new,
                 Some(guard) => {
                     let (guard, old) = (self.lanes(&guard, 1), self.old(r));
-                    self.vector().select(guard, new, old)
+                    self.choose(guard, new, old)
                 }
             };
             self.store_lanes(r, new);
@@ -204,7 +227,7 @@ impl Emit<'_> {
             Some(u) => Val::one(self.scalar().not(u)),
             None => {
                 let v = self.lanes(&v, 1);
-                Val::Lanes(self.vector().not(v))
+                Val::Lanes(self.none_of(v))
             }
         }
     }
@@ -244,7 +267,7 @@ impl Emit<'_> {
             Val::Lanes(v) => *v,
             Val::Known(Shape::Uniform(u)) => {
                 let u = self.scalar().fit(*u, bits);
-                return self.splat(u);
+                return if bits == 1 { self.truth_for_all(u) } else { self.splat(u) };
             }
             Val::Known(Shape::Affine { base, steps }) => {
                 let splat = self.splat(*base);

@@ -3,6 +3,7 @@
 
 mod again;
 mod broken;
+mod guards;
 mod process;
 mod random;
 

@@ -1,0 +1,191 @@
+//! Stores.
+//!
+//! Owns what a store writes, and in which order lanes do that write to one place. Must not know what was computed.
+
+use super::address::{Places, Row};
+use super::emitter::{Emit, LANES, Refused, Val};
+use crate::simt::plan::shape::Class;
+use crate::warp::{INTERFACE, Which};
+use cushim_ptx::Level;
+use cushim_ptx::ir::{Inst, Src};
+use cushim_ptx::sem::Operation;
+use cushim_translate::llvm::{Type, Value};
+
+impl Emit<'_> {
+    pub(super) fn store(&mut self, inst: &Inst) -> Result<(), Refused> {
+        let Operation::Store(access) = inst.sem else { return Ok(()) };
+        if access.is_shared() || access.element.bytes() > 8 {
+            return Err("a store that others look at");
+        }
+        let parts = inst.src.len() - 2;
+        let width = access.element.bytes();
+        let mut values = Vec::new();
+        for src in &inst.src[1..=parts] {
+            let c = match src {
+                Src::Reg(r) => self.class(*r),
+                _ => Class::of(access.element),
+            };
+            values.push((self.operand(src, c)?, c));
+        }
+        let mask = self.lanes_of_guard();
+        let Some(places) = self.places(inst, width * parts as u32)? else {
+            return self.guarded(inst, None, mask, &mut |_| Ok(()), &mut |e| {
+                e.store_by_helper(inst, &values, mask)
+            });
+        };
+        let total = width * parts as u32;
+        let whole = &mut |e: &mut Self| {
+            e.write_parts(&places, width, &values, Value::int(32, 0xffff_ffff));
+            Ok(())
+        };
+        let some = &mut |e: &mut Self| e.store_some(inst, &places, (total, width), &values, mask);
+        self.guarded(
+            inst,
+            Some((&places, total)).filter(|_| !matches!(places, Places::Each { .. })),
+            mask,
+            whole,
+            some,
+        )
+    }
+
+    /// A store for the lanes of a mask; `total`: bytes of each lane, `width`: of each value.
+    fn store_some(
+        &mut self,
+        inst: &Inst,
+        places: &Places,
+        (total, width): (u32, u32),
+        values: &[(Val, Class)],
+        mask: Value,
+    ) -> Result<(), Refused> {
+        if self.goes_here(inst, places, total, mask) {
+            self.write_parts(places, width, values, mask);
+            return Ok(());
+        }
+        let (fast, slow, next) = (self.label(), self.label(), self.label());
+        let go = self.inside(places, inst, total, mask);
+        self.likely(go, &fast, &slow);
+        self.b.label(&fast);
+        self.write_parts(places, width, values, mask);
+        self.jump(&next);
+        self.b.label(&slow);
+        self.store_by_helper(inst, values, mask)?;
+        self.jump(&next);
+        self.b.label(&next);
+        Ok(())
+    }
+
+    fn write_parts(&mut self, places: &Places, width: u32, values: &[(Val, Class)], mask: Value) {
+        for (k, (v, _)) in values.iter().enumerate() {
+            match (places, v.uniform()) {
+                // Whoever is the last to write, it is this.
+                (Places::One(p), Some(v)) if mask.constant().is_some() => {
+                    let p = self.behind(p, k * width as usize);
+                    let b = self.scalar();
+                    let v = b.fit(v, width * 8);
+                    let v = b.typed(v);
+                    b.line(&format!("store {v}, ptr {p}, align {width}"));
+                }
+                _ => {
+                    let v = self.lanes(v, width * 8);
+                    self.write(places, width, k as u32, values.len() as u32, v, mask);
+                }
+            }
+        }
+    }
+
+    fn write(&mut self, places: &Places, width: u32, k: u32, parts: u32, v: Value, mask: Value) {
+        let more = u64::from(k * width);
+        match places {
+            Places::One(p) => {
+                // The last lane's value stays.
+                let p = self.behind(p, more as usize);
+                let b = self.scalar();
+                let above = b.intrinsic(
+                    "llvm.ctlz",
+                    &[Type::Int(32)],
+                    Type::Int(32),
+                    &[mask],
+                    &["i1 false"],
+                );
+                let last = b.op("sub", Value::int(32, u128::from(LANES) - 1), above);
+                let last = b.with("and", last, 31);
+                let last = b.typed(last);
+                let all = self.vector().typed(v);
+                let one = self.scalar().result(v.ty, &format!("extractelement {all}, {last}"));
+                let one = self.scalar().typed(one);
+                self.b.line(&format!("store {one}, ptr {p}, align {width}"));
+            }
+            Places::Row(Row { first, .. }) if parts == 1 => self.write_row(first, v, mask),
+            Places::Row(Row { first, stride }) => {
+                let p = self.pointers_of_row(first, *stride, more);
+                self.scatter(&p, v, mask);
+            }
+            Places::Each { base, index } => {
+                let p = self.pointers(base, *index, more);
+                if parts > 1 || width < 4 {
+                    self.scatter(&p, v, mask);
+                    return;
+                }
+                let (row, each, next) = (self.label(), self.label(), self.label());
+                let (first, together) = self.together(base, *index, width, mask);
+                self.branch(together, &row, &each);
+                self.b.label(&row);
+                self.write_row(&first, v, mask);
+                self.jump(&next);
+                self.b.label(&each);
+                self.scatter(&p, v, mask);
+                self.jump(&next);
+                self.b.label(&next);
+            }
+        }
+    }
+
+    fn write_row(&mut self, first: &str, v: Value, mask: Value) {
+        let bits = v.ty.bits();
+        let align = bits / 8;
+        let v = self.vector().typed(v);
+        if mask.constant() == Some(0xffff_ffff) {
+            self.b.line(&format!("store {v}, ptr {first}, align {align}"));
+            return;
+        }
+        let lanes = self.truths(mask);
+        let lanes = self.vector().typed(lanes);
+        let name = format!("@llvm.masked.store.v32i{bits}.p0");
+        self.b.declare(&format!("declare void {name}(<32 x i{bits}>, ptr, i32, <32 x i1>)"));
+        self.b.line(&format!("call void {name}({v}, ptr {first}, i32 {align}, {lanes})"));
+    }
+
+    fn scatter(&mut self, pointers: &str, v: Value, mask: Value) {
+        if mask.constant().is_none() && !matches!(Level::in_use(), Ok(Level::V4)) {
+            return self.scatter_by_lanes(pointers, v, mask);
+        }
+        let bits = v.ty.bits();
+        let v = self.vector().typed(v);
+        let lanes = self.truths(mask);
+        let lanes = self.vector().typed(lanes);
+        let name = format!("@llvm.masked.scatter.v32i{bits}.v32p0");
+        self.b.declare(&format!("declare void {name}(<32 x i{bits}>, <32 x ptr>, i32, <32 x i1>)"));
+        self.b.line(&format!(
+            "call void {name}({v}, <32 x ptr> {pointers}, i32 {}, {lanes})",
+            bits / 8
+        ));
+    }
+
+    fn store_by_helper(
+        &mut self,
+        inst: &Inst,
+        values: &[(Val, Class)],
+        mask: Value,
+    ) -> Result<(), Refused> {
+        let mut all = vec![self.address(inst)?];
+        all.extend(values.iter().cloned());
+        if all.len() > INTERFACE.slots {
+            return Err("more operands than helpers are given");
+        }
+        let classes = all.iter().map(|(_, c)| *c).collect();
+        self.pass(&all, false);
+        let site = self.site(inst, classes, Vec::new());
+        self.call(Which::Store, site, mask);
+        Ok(())
+    }
+}
