@@ -1,5 +1,4 @@
-//! The CUDA driver face: the functions of libcuda, exported under their own names without a version, as
-//! libcuda itself has them.
+//! The CUDA driver face: libcuda's functions, exported under their own names and without a version, as in libcuda.
 
 macro_rules! function {
     ($how:tt $name:ident ($($arg:ident : $type:ty),*) $ret:ty) => {

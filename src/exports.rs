@@ -1,10 +1,11 @@
-//! Every function of every face, and the table of them all.
+//! All hooked functions of all faces, and one table of them.
 //!
-//! Must not know: how an export of a face is written ([`crate::driver`], [`crate::hip`], [`crate::offload`], [`crate::runtime`]).
+//! Must not know: how a face writes its exports ([`crate::driver`], [`crate::hip`], [`crate::offload`],
+//! [`crate::runtime`]).
 
 use cushim_interpose::site::Home;
 
-/// All hooks, for those who look functions up.
+/// All hooks, for looking functions up.
 pub(crate) static HOME: Home = Home {
     runtime: &runtime::SITES,
     driver: &driver::SITES,

@@ -1,7 +1,9 @@
-//! The face of AMD's HIP: the functions of libamdhip64, each under the version node of the release that brought it.
+//! The face of AMD's HIP: the functions of libamdhip64, each under the version node of the release that introduced
+//! it.
 //!
-//! None of them is a default version, as of [`crate::offload`]: a program that was linked with HIP names the version and comes
-//! here; whoever asks without one whether there is a HIP gets the answer that it gets without us.
+//! No export is a default version (as in [`crate::offload`]). A program that was linked with HIP names the version
+//! and gets cushim's function. A lookup without a version, such as a test whether HIP is there, gives the same result
+//! as without cushim.
 
 macro_rules! function {
     ($how:tt $node:literal $name:ident $exported:tt ($($arg:ident : $type:ty),*) $ret:ty) => {

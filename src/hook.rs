@@ -1,8 +1,8 @@
-//! The body of an exported hook: find the real function, then observe or hand over to a handler.
+//! The body of an exported hook: it finds the real function, then calls `observe` or the function's handler.
 
 use cushim_abi::types::{Ptr, SYMBOL_NOT_FOUND};
 
-/// What a hook answers where no real function is behind it.
+/// What a hook returns if there is no real function.
 pub(crate) trait Missing {
     fn missing() -> Self;
 }
@@ -37,7 +37,7 @@ impl Missing for usize {
     }
 }
 
-/// A text that ends with a NUL.
+/// A NUL-terminated string literal.
 macro_rules! c {
     ($($text:expr),*) => {
         match std::ffi::CStr::from_bytes_with_nul(concat!($($text,)* "\0").as_bytes()) {

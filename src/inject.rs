@@ -1,17 +1,17 @@
-//! Entry points by which CUDA's and NVTX's own injection reach this library, where the launcher names it
-//! in `CUDA_INJECTION64_PATH` and `NVTX_INJECTION64_PATH`. Whoever opens another library looks there and
-//! not here.
+//! Entry points for the injection mechanisms of CUDA and NVTX. The launcher names this library in
+//! `CUDA_INJECTION64_PATH` and `NVTX_INJECTION64_PATH`. If those variables name another library, these functions are
+//! not called.
 
 use cushim_interpose::{gputime, nvtx};
 
-/// The driver calls it at `cuInit`; the answer 1 says that all is well.
+/// The driver calls it at `cuInit`; 1 reports success.
 #[unsafe(no_mangle)]
 extern "C" fn InitializeInjection() -> i32 {
     gputime::attach();
     1
 }
 
-/// NVTX calls it in each object that uses it, at its first call there.
+/// Each object that uses NVTX calls it at its first NVTX call.
 ///
 /// # Safety
 /// `get` is null or NVTX's function.

@@ -1,26 +1,26 @@
 //! The boundary: every exported symbol of libcushim.so, and no logic.
 //!
-//! - [`runtime`]: the functions of libcudart, each under the version node of every major it serves;
-//! - [`driver`]: the functions of libcuda, unversioned as there;
+//! - [`runtime`]: libcudart's functions, each under the version node of every major that exports it;
+//! - [`driver`]: libcuda's functions, unversioned as in libcuda;
 //! - [`offload`]: the functions of LLVM's libomptarget, under its version node;
-//! - [`hip`]: the functions of AMD's HIP runtime, each under the node of the release that brought it;
+//! - [`hip`]: the functions of AMD's HIP runtime, each under the node of the release that introduced it;
 //! - [`exports`]: all of these, and their table;
 //! - [`loader`]: `dlsym`, `dlvsym`, `dlopen`;
-//! - [`inject`]: what the driver and NVTX call where they were told to (`CUDA_INJECTION64_PATH`,
-//!   `NVTX_INJECTION64_PATH`);
-//! - [`counted`]: what the backend `cpu` tells of launches that it counts;
-//! - [`sanitizer`]: what AddressSanitizer asks.
+//! - [`inject`]: what the driver and NVTX call if `CUDA_INJECTION64_PATH` or `NVTX_INJECTION64_PATH` names this
+//!   library;
+//! - [`counted`]: entry points by which the backend `cpu` reports launches whose work it counted;
+//! - [`sanitizer`]: options for AddressSanitizer.
 //!
-//! What the library needs of the C library without anybody noticing is its own (`cushim_apart`): memory, system calls.
+//! The library does not use the C library's memory functions and system-call wrappers, which others may intercept; it
+//! has its own (`cushim_apart`).
 //!
-//! What an export does is in `cushim_interpose`; which ones there are is in `cushim_abi`'s tables. The
-//! golden list of what the built library exports is `docs/exports.txt`, compared in both profiles.
+//! `cushim_interpose` defines what an export does; the tables in `cushim_abi` define which exports there are.
+//! `docs/exports.txt` lists the exports of the built library; a test compares it in both profiles.
 //!
-//! Start-up: there is nothing that must have run. Each entry point initialises what it needs; the
-//! constructor here keeps the time of loading, and sets weak references
-//! to CUDA functions back that nothing but us satisfies. Exit: nothing is torn down; the destructor marks the
-//! trace as complete, and entry points go on answering. Fork: the child's state is wiped by the kernel
-//! (`cushim_interpose::lock`) and made anew on its first call.
+//! Start: nothing has to run first. Each entry point initialises what it needs. The constructor in this file stores
+//! the time of loading, and resets weak references to CUDA functions that only this library satisfies. Exit: nothing
+//! is torn down; the destructor marks the trace as complete, and entry points still work. Fork: the operating system
+//! clears the child's state (`cushim_interpose::lock`), and the child's first call creates a new one.
 
 #[macro_use]
 mod hook;

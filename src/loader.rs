@@ -1,16 +1,16 @@
-//! `dlsym`, `dlvsym`, `dlopen`: how programs find the driver.
+//! `dlsym`, `dlvsym`, `dlopen`: the functions by which programs find the driver.
 //!
-//! Each saves the arguments, asks whether the call concerns CUDA, and otherwise jumps into the real
-//! function with the stack as it came: the real one looks at its return address for RTLD_NEXT, RUNPATH
-//! and namespaces, and must see the program's.
+//! Each saves the arguments and asks whether the call concerns CUDA. If not, it jumps to the real function with the
+//! stack unchanged: the real function inspects its return address for RTLD_NEXT, RUNPATH and namespaces, and must see
+//! the program's.
 
 use std::arch::naked_asm;
 use std::ffi::{c_char, c_void};
 
 use cushim_interpose::loader::{self, Real, Refused};
 
-/// An answer in two registers: `decided` in rax, `value` in rdx. Where nothing was decided, `value` is
-/// the real function to jump to.
+/// A result in two registers: `decided` in rax, `value` in rdx. If `decided` is 0, `value` is the real function to
+/// jump to.
 #[repr(C)]
 struct Answer {
     decided: usize,
@@ -58,7 +58,7 @@ unsafe extern "C" fn decide_dlopen(file: *const c_char, flags: i32, caller: usiz
     Answer::new(none.then_some(std::ptr::null_mut()), Real::Dlopen)
 }
 
-/// What libcushim_audit.so writes: callers for which there is no driver.
+/// Callers for which no driver is to be found; libcushim_audit.so writes it.
 #[unsafe(no_mangle)]
 #[allow(non_upper_case_globals)]
 static cushim_refused: Refused = Refused::none();

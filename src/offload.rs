@@ -1,8 +1,8 @@
-//! The face of LLVM's offloading: the functions of libomptarget, each under the version node that all of them have there.
+//! The face of LLVM's offloading: the functions of libomptarget, all under the one version node that they have there.
 //!
-//! None of them is a default version: a reference without a version, and `dlsym`, never find it. Who asks whether
-//! there is a libomptarget by a weak reference or by `dlsym` (libomp does) gets the answer that it gets without us; who
-//! was linked with one names the version, and comes here.
+//! No export is a default version: a reference without a version, and `dlsym`, never find it. So a test for
+//! libomptarget by a weak reference or by `dlsym` (as libomp does) gives the same result as without cushim. A program
+//! that was linked with libomptarget names the version and gets cushim's function.
 
 macro_rules! function {
     ($how:tt $name:ident ($($arg:ident : $type:ty),* $(; $result:ident : $answer:ty)?) $ret:ty) => {

@@ -1,9 +1,8 @@
 //! The CUDA runtime face: one export per function and major, each under its major's version node.
 //!
-//! rustc cannot give a function a symbol version, and an unversioned export would be bound by callers of
-//! every major. So each hook is a generic function over its major, and a line of assembly gives each
-//! instance its exported name and version. The newest major's is the default version, which an
-//! unversioned lookup finds.
+//! rustc cannot give a function a symbol version, and callers of every major would bind an unversioned export. So
+//! each hook is a generic function over its major, and a line of assembly gives each instance its exported name and
+//! version. The newest major's is the default version, which an unversioned lookup finds.
 
 macro_rules! node {
     (11) => {
@@ -27,8 +26,8 @@ macro_rules! at {
     };
 }
 
-/// One name under one version. Where the process is to be left alone, it is the real function but for a
-/// byte that is looked at, as soon as that is known.
+/// One name under one version. If cushim leaves the process alone, the export only tests a byte and jumps to the real
+/// function.
 macro_rules! export {
     ($major:tt $name:ident $exported:tt) => {
         global_asm!(
@@ -79,7 +78,7 @@ macro_rules! function {
                 real: AtomicPtr::new(std::ptr::null_mut()),
             }),*];
 
-            /// Where in `SITES` a major's real function stands, bytes.
+            /// The offset of a major's real function in `SITES`, in bytes.
             pub(super) const fn real_at<const MAJOR: usize>() -> usize {
                 place(MAJOR) * size_of::<Site>() + std::mem::offset_of!(Site, real)
             }

@@ -1,9 +1,10 @@
-//! What AddressSanitizer asks of the objects that it finds itself among.
+//! The options that AddressSanitizer asks loaded objects for.
 //!
-//! As a library it wants to be the first one that was loaded, and ends a program where another was preloaded before it.
-//! The launcher says in ASAN_OPTIONS that this is well; a child process may have options of its own, and is told here.
-//! The program's definition comes before ours, as the loader looks there first, and ASAN_OPTIONS counts for more than
-//! either. (A library's definition never counts: the sanitizer's own empty one comes before it.)
+//! AddressSanitizer's shared library requires to be loaded first, and ends a program if another library was preloaded
+//! before it. The launcher turns this check off in ASAN_OPTIONS; a child process may have its own ASAN_OPTIONS, so
+//! this function turns the check off, too. The loader finds the program's definition before this one, and
+//! ASAN_OPTIONS overrides both. (A definition in a library never takes effect: the sanitizer's own empty one comes
+//! first.)
 
 use std::ffi::c_char;
 

@@ -1,16 +1,16 @@
-//! A launch's arguments: how they are handed over, and as one block of bytes.
+//! A launch's arguments, in each form in which programs pass them, and as one block of bytes.
 //!
-//! Owns: reading them in the ways in which programs hand them over. Must not know: why somebody reads them.
+//! Owns: reading all forms. Must not know: what the arguments are used for.
 
 use cushim_abi::structs::launch_param;
 use cushim_abi::types::Ptr;
 
 use crate::layouts::Layout;
 
-/// The parameter block that `params` or `extra` stand for; `None` where there is none.
+/// The parameter block that `params` or `extra` describes; `None` if there is none.
 ///
 /// # Safety
-/// They are the arguments of a launch of a kernel with this layout.
+/// `params` and `extra` are the arguments of a launch of a kernel with this layout.
 pub unsafe fn block(layout: &Layout, params: Ptr, extra: Ptr) -> Option<Vec<u8>> {
     let mut block = vec![0u8; layout.size];
     if layout.params.is_empty() {
@@ -44,15 +44,15 @@ pub unsafe fn block(layout: &Layout, params: Ptr, extra: Ptr) -> Option<Vec<u8>>
 /// How a program passes a kernel's arguments.
 #[derive(Clone, Copy)]
 pub enum Arguments {
-    /// Not at all.
+    /// No arguments.
     None,
-    /// A pointer to each.
+    /// A pointer to each argument.
     Pointers(*const *const u8),
     /// The whole parameter block, with its size.
     Buffer(*const u8, usize),
 }
 
-/// The arguments that `kernelParams` and `extra` stand for.
+/// The arguments that `kernelParams` and `extra` describe.
 ///
 /// # Safety
 /// `extra` is null or a list that ends with `CU_LAUNCH_PARAM_END`, as CUDA takes it.
@@ -61,10 +61,10 @@ pub(crate) unsafe fn arguments(params: usize, extra: usize) -> Arguments {
     unsafe { ended_by(launch_param::END, params, extra) }
 }
 
-/// As [`arguments`], for a list that ends with `end`: HIP has another value than CUDA.
+/// As [`arguments`], but `end` ends the list: HIP's value differs from CUDA's.
 ///
 /// # Safety
-/// `extra` is null or a list that ends so.
+/// `extra` is null or a list that ends with `end`.
 pub(crate) unsafe fn ended_by(end: usize, params: usize, extra: usize) -> Arguments {
     if params != 0 {
         return Arguments::Pointers(params as *const *const u8);

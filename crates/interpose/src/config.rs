@@ -1,4 +1,4 @@
-//! What the environment asks of the preloaded library. Read once per process, on first use.
+//! The settings of the preloaded library, from environment variables. Read once per process, on first use.
 //!
 //! The program `cushim` sets these from its options; `0` and the empty string mean off.
 //! Must not know: how events are shown.

@@ -1,7 +1,7 @@
 //! Contexts: which one is current on a thread, and which device it is on.
 //!
-//! Owns: the handlers of the driver's calls that make, change and end contexts. Must not know: what is
-//! done in a context.
+//! Owns: the handlers of the driver's calls that create, change and destroy contexts. Must not know: what happens in
+//! a context.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

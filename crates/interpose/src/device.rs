@@ -1,6 +1,7 @@
-//! Device memory and streams, for what looks at a program's data: comparisons and tools.
+//! Device memory and streams, for code that reads or writes a program's data: comparisons and tools.
 //!
-//! Owns: the driver's functions for that, past our own hooks. Must not know: why somebody looks.
+//! Owns: the driver's functions for this, called directly and not through cushim's hooks. Must not know: who calls
+//! it.
 
 use std::ffi::CStr;
 

@@ -1,17 +1,17 @@
 //! Launches of a shared runtime that go straight to the driver (`CUSHIM_DIRECT`, experimental).
 //!
-//! Owns: when a launch means the same to the driver as to the runtime, the driver's handles of the
-//! runtime's kernels, and forwarding by them. The first launch of a kernel in a context is the
-//! runtime's: it loads what is to be loaded. Only then the runtime is asked for its handle. After that a
-//! launch is the driver's, as long as
-//! - the thread's current context is that in which the runtime last launched on this thread, and a
-//!   primary one (runtimes of CUDA 11 make another device's context current only at the next call: there
-//!   the device is asked for, too);
-//! - no stream is being captured (the graph's nodes are to be the runtime's own);
-//! - its attributes are of kinds that are one and the same on both faces.
+//! Owns: the test whether a launch means the same to the driver as to the runtime, the driver's handles of the
+//! runtime's kernels, and the forwarding. The runtime makes a kernel's first launch in a context, because it loads
+//! the module. Then cushim asks the runtime for the kernel's driver handle. From then on launches go to the driver,
+//! as long as
+//! - the thread's current context is the one in which the runtime last launched on this thread, and is a primary
+//!   context (runtimes of CUDA 11 make another device's context current only at the next call; for them the current
+//!   device is compared, too);
+//! - no stream is being captured (the runtime must create the graph's nodes);
+//! - all launch attributes are of kinds that are identical in both APIs.
 //!
-//! What the driver refuses is launched again by the runtime, whose error and last error the program sees.
-//! Nothing but the forwarding changes: rules, tools and the recorder are asked before.
+//! If the driver refuses a launch, the runtime launches it again, so that the program sees the runtime's error and
+//! last error. Only the forwarding changes: rules, tools and the recorder run before it.
 //!
 //! Must not know: recording, rules.
 

@@ -1,7 +1,7 @@
 //! Handlers of the driver face: calls of libcuda that are more than recorded.
 //!
-//! For a program with a static runtime, and for everything that uses the driver directly, this face is
-//! the registration, the name and the launch; under a shared runtime it sees the same calls as children.
+//! In a program with a static runtime, or one that uses the driver API, this face sees each registration, name and
+//! launch; under a shared runtime it sees the same calls as children.
 //!
 //! Must not know: exports, the runtime's functions.
 

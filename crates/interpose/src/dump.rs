@@ -1,9 +1,9 @@
-//! Writing the images that a program registers or loads into a folder (`CUSHIM_DUMP_IMAGES`).
+//! Writes the images that a program registers or loads into a folder (`CUSHIM_DUMP_IMAGES`).
 //!
-//! Owns the folder's files: each image once, unpacked, named by its content hash as `cushim ls` shows it,
-//! and a line in `images.jsonl` for each time that one was met (docs/redirect.md). A file appears whole or
-//! not at all; processes may share a folder. Happens where CUDA learns of an image, never on the way of
-//! a launch. Must not know: redirection, events.
+//! Owns the folder's files: each image once, unpacked, named by its content hash as `cushim ls` prints it, and one
+//! line in `images.jsonl` for each time that the program brought an image (docs/redirect.md). Files are written
+//! atomically; processes may share a folder. It runs where CUDA receives an image, never during a launch. Must not
+//! know: redirection, events.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;

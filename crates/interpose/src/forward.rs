@@ -1,6 +1,6 @@
-//! What handlers of both faces are made of: forwarding a call with its event around it.
+//! Building blocks for the handlers of both faces: forwarding a call and recording its event.
 //!
-//! Must not know: any particular function, what becomes of a call besides its event.
+//! Must not know: any particular function, or any effect of a call besides its event.
 
 /// An address in the caller's frame, as [`crate::thread::Thread::enter`] wants it.
 macro_rules! stack {

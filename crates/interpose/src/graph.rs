@@ -1,8 +1,8 @@
 //! Handlers of graph calls that carry kernels: nodes and their parameters, on both faces.
 //!
-//! A kernel node is recorded like a launch whose stream is the graph (or executable graph): it shows
-//! name, shape and argument values at the time they are set, after the rules ([`ruled`]). Captured launches
-//! are ordinary launches.
+//! A kernel node is recorded like a launch whose stream is the graph (or executable graph), with name, shape and
+//! argument values at the time they are set, after the rules were applied ([`ruled`]). Captured launches are ordinary
+//! launches.
 
 use cushim_abi::structs::*;
 use cushim_abi::types::*;
@@ -120,7 +120,7 @@ unsafe fn kernel_params(params: usize) -> usize {
 /// Where a kernel's parameters begin in the generic structure.
 const GENERIC: usize = size_of::<GraphNodeParams>();
 
-/// Has `$params` point to the node as the rules change it, for the rest of the function.
+/// Makes `$params` point to the node's parameters as the rules change them, for the rest of the function.
 macro_rules! ruled {
     ($site:expr, $params:ident, $before:expr, $has_kernel:expr) => {
         let mut copy = ruled::Copy::default();
@@ -187,7 +187,7 @@ pub unsafe fn stream_begin_capture_to_graph(
     status
 }
 
-/// `…StreamEndCapture`: also one that fails ends the capture.
+/// `…StreamEndCapture`: a call that fails ends the capture, too.
 pub unsafe fn stream_end_capture(
     site: &'static Site,
     real: unsafe extern "C-unwind" fn(Stream, Out<Graph>) -> i32,

@@ -1,22 +1,22 @@
-//! The driver's handle of a runtime kernel, by context.
+//! The driver's handle of a runtime kernel, for each context.
 //!
-//! Must not know: who finds it, or launches by it.
+//! Must not know: who looks it up, or launches with it.
 
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
 use crate::keep;
 
-/// A kernel's function in one context; they form a list.
+/// A kernel's function in one context; an element of a linked list.
 struct Handle {
     context: usize,
-    /// The generation in which it was found; 0 where it is not known any more.
+    /// The generation in which it was found; 0 once it is no longer valid.
     generation: AtomicU32,
-    /// The driver's function; 0 where it cannot be had.
+    /// The driver's function; 0 if there is none.
     function: AtomicUsize,
     next: AtomicPtr<Handle>,
 }
 
-/// A place for handles, in a kernel's record. There is one for each context that the kernel ever had.
+/// The handles in a kernel's record: one for each context in which the kernel was ever used.
 pub struct Handles(AtomicPtr<Handle>);
 
 impl Handles {
@@ -25,14 +25,14 @@ impl Handles {
         Handles(AtomicPtr::new(std::ptr::null_mut()))
     }
 
-    /// Whether there may be one.
+    /// Whether there may be any handle.
     #[inline(always)]
     pub fn any(&self) -> bool {
         !self.0.load(Ordering::Acquire).is_null()
     }
 
-    /// The function in this context, as it was found in this generation: 0 where it cannot be had, `None` where nobody
-    /// has asked for it yet.
+    /// The function in this context, if it was found in this generation: 0 if there is none, `None` if it was not
+    /// looked up yet.
     #[inline(always)]
     pub fn get(&self, context: usize, generation: u32) -> Option<usize> {
         let known = self.find(context)?;
@@ -40,7 +40,7 @@ impl Handles {
             .then(|| known.function.load(Ordering::Acquire))
     }
 
-    /// Keeps the function that was found in this context and generation (not 0).
+    /// Stores the function that was found in this context and generation (not 0).
     pub fn set(&self, context: usize, generation: u32, function: usize) {
         if let Some(known) = self.find(context) {
             known.function.store(function, Ordering::Release);
@@ -58,7 +58,7 @@ impl Handles {
         let _ = self.0.compare_exchange(first, handle, Ordering::AcqRel, Ordering::Acquire);
     }
 
-    /// The kernel is gone: its functions are, too.
+    /// Drops all functions, because the kernel no longer exists.
     pub fn forget(&self) {
         let mut next = self.0.load(Ordering::Acquire);
         // SAFETY: null, or a handle, which is never freed.

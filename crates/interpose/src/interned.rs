@@ -1,7 +1,7 @@
-//! Texts that events name by number: domains and texts that a program registers with NVTX, places of its source.
-//! Kept for good, since a handle of one may come back at any time, from any thread, and in a child.
+//! Strings that events refer to by number: NVTX domains and registered strings, source locations. They are kept for
+//! ever, because a handle may be used again at any time, from any thread, and in a child process.
 //!
-//! Must not know: what is said by a name.
+//! Must not know: what a string is used for.
 
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
@@ -11,23 +11,23 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::life::Global;
 
-/// A text that was registered; its address is the program's handle.
+/// A registered string; its address is the program's handle.
 pub struct Name {
     next: *const Name,
-    /// The text, cut to what is kept.
+    /// The string, truncated to the length that is kept.
     pub text: Box<str>,
     number: u32,
-    /// The process whose trace has its record, see [`Global::generation`].
+    /// The process whose trace has the string's record, see [`Global::generation`].
     told: AtomicU32,
 }
 
 const BUCKETS: usize = 256;
 
-/// Lists by hash. They only grow, at their head: there is no lock that a fork could leave taken.
+/// Lists by hash. They only grow, at the head, so there is no lock that a fork could leave taken.
 static LISTS: [AtomicPtr<Name>; BUCKETS] =
     [const { AtomicPtr::new(std::ptr::null_mut()) }; BUCKETS];
 
-/// The name with this text, made where there is none.
+/// The entry for this string; creates one if there is none.
 pub fn intern(text: &str) -> &'static Name {
     let bucket = xxh3_64(text.as_bytes()) as usize % BUCKETS;
     let list = LISTS.get(bucket).unwrap_or(&LISTS[0]);
@@ -71,12 +71,12 @@ fn find(mut at: *const Name, text: &str) -> Option<&'static Name> {
 }
 
 impl Name {
-    /// Whether its record is written: its number may be used as it is.
+    /// Whether this process's trace has the record, so that the number can be used.
     pub fn is_told(&self, global: &Global) -> bool {
         self.told.load(Ordering::Relaxed) == global.generation
     }
 
-    /// Its number; writes its record first if necessary.
+    /// The string's number; writes its record first if necessary.
     pub fn number(&self, global: &Global, recorder: &Recorder) -> u32 {
         if !self.is_told(global) && recorder.write_meta(&meta::encode_name(self.number, &self.text))
         {

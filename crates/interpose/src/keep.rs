@@ -1,8 +1,8 @@
 //! Allocations that live until the process ends.
 //!
-//! Owns one list of it: leak checkers (LeakSanitizer, valgrind) do not search the pages that hold our tables, and
-//! would count what only those name as lost; LeakSanitizer ends a program with another status for it. Must not
-//! know: what is kept.
+//! Owns one list of them: leak checkers (LeakSanitizer, valgrind) do not search the pages that hold cushim's tables,
+//! and would report what only those reference as leaked; LeakSanitizer then changes the program's exit status. Must
+//! not know: what is kept.
 
 use std::sync::atomic::{AtomicPtr, Ordering};
 
@@ -14,7 +14,7 @@ struct Kept {
 
 static LAST: AtomicPtr<Kept> = AtomicPtr::new(std::ptr::null_mut());
 
-/// Leaks `value` and links it here, so that leak checkers find it.
+/// Leaks `value` and links it into the list, where leak checkers find it.
 pub fn forever<T>(value: T) -> &'static mut T {
     let kept = Box::leak(Box::new(value));
     let what = std::ptr::from_mut(kept).cast_const().cast();

@@ -1,9 +1,8 @@
 //! Parameter layouts, from images in memory.
 //!
-//! Owns: the way from a raw pointer that CUDA was given to bytes of known length, and the index of the
-//! kernels in them. A fat binary that is part of a loaded file stays where it is and is read when one of
-//! its kernels is first launched; anything else may be freed by the program after the call, so it is
-//! read at once.
+//! Owns: turning a raw pointer that CUDA was given into bytes of known length, and the index of the kernels in them.
+//! A fat binary in a loaded file is read when one of its kernels is first launched; the program may free anything
+//! else after the call, so it is read at once.
 //! Must not know: registration, events.
 
 use std::cell::UnsafeCell;

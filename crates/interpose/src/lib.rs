@@ -1,26 +1,25 @@
-//! What the boundary calls: everything that happens inside a traced process.
+//! What the exports call: everything that happens inside a traced process.
 //!
-//! Imports go one way, from what stands further down here to what stands above it (`scripts/circles` looks):
+//! Imports go one way, from modules further down this list to those above (`scripts/circles` checks):
 //!
-//! - `cushim_process`: what is loaded, symbols without the loader's lock, tables and memory.
-//! - [`site`]: one hook each: its number, and finding the real function behind it; [`real`]: the loader's own functions.
-//! - [`config`]: what the environment asks for; [`lock`] and [`state`]: what a process has once; [`thread`]: what a
-//!   thread has, depth guard and buffer; [`life`]: first use, fork, exit; [`window`]: when events are recorded.
+//! - `cushim_process`: loaded objects, symbols without the loader's lock, tables and memory.
+//! - [`site`]: one hook: its number, and finding the real function; [`real`]: the loader's own functions.
+//! - [`config`]: settings from the environment; [`lock`] and [`state`]: per-process state; [`thread`]: per-thread
+//!   state, depth guard and buffer; [`life`]: first use, fork, exit; [`window`]: when events are recorded.
 //! - [`layouts`]: parameter layouts of images; [`registry`]: host stubs, handles, kernels, modules.
-//! - [`device`], [`arguments`]: device memory and parameter blocks, for what looks at a program's data.
-//! - Features, which register with what is above what they need of it: [`dump`]: images into files; [`direct`]: launches
-//!   past the runtime; [`gputime`]: what the GPU did for a call; [`nvtx`]: the program's own ranges; [`redirect`]: other
-//!   images and kernels in the place of the program's; [`tools`]: a user's libraries, asked at images, launches and calls.
+//! - [`device`], [`arguments`]: device memory and parameter blocks, for code that reads a program's data.
+//! - Features, which register callbacks with the modules above: [`dump`]: images into files; [`direct`]: launches
+//!   that bypass the runtime; [`gputime`]: GPU times of calls; [`nvtx`]: the program's own ranges; [`redirect`]:
+//!   replacing the program's images and kernels; [`tools`]: a user's libraries, called at images, launches and calls.
 //! - [`record`]: storing events; [`observe`]: calls that are only recorded; [`forward`]: calls forwarded with their event.
-//! - [`runtime`], [`driver`], [`offload`], [`hip`], [`loader`]: the calls that need more, by face. Of these [`launch`] has the launches,
-//!   [`contexts`] the driver's contexts, [`variables`] what is registered besides kernels; [`library`], [`graph`],
-//!   [`profiler`] serve both; [`weak`]: references that must stay null.
+//! - [`runtime`], [`driver`], [`offload`], [`hip`], [`loader`]: the calls that need more, by face. [`launch`] has
+//!   their launches, [`contexts`] the driver's contexts, [`variables`] registrations other than kernels; [`library`],
+//!   [`graph`], [`profiler`] serve both CUDA faces; [`weak`]: references that must stay null.
 //!
-//! Must not know: which symbols are exported and how (that is the root package), how a trace is shown.
+//! Must not know: which symbols are exported and how (the root package does), how a trace is shown.
 //!
-//! Rules that hold everywhere here: nothing panics, nothing waits on the way of a launch, nothing is
-//! looked up through the loader outside the program's own `dlsym` and `dlopen`, and what is not
-//! understood is passed on as it came.
+//! Rules for all modules: nothing panics; nothing waits during a launch; only the program's own `dlsym` and `dlopen`
+//! calls use the loader for lookups; what is not understood is passed on unchanged.
 
 pub mod arguments;
 pub mod config;

@@ -1,4 +1,4 @@
-//! Handlers of `cudaLibrary*` and of the runtime's ways to driver functions.
+//! Handlers of `cudaLibrary*` and of the runtime's calls that return driver functions.
 
 use std::ffi::CStr;
 

@@ -1,9 +1,9 @@
 //! First use, fork and exit.
 //!
-//! There is no initialisation that anything could run before: each entry point loads one pointer, and
-//! whoever finds it null makes the state (`start`), from any thread, before any constructor of ours.
-//! Starting takes no lock that a caller could hold: it opens and maps a file. A thread that comes while
-//! another starts waits for that, bounded; a nested call passes through.
+//! No initialisation has to run first: each entry point loads one pointer, and the first that finds it null creates
+//! the state (`start`), from any thread, even before cushim's own constructor. Starting takes no lock that a caller
+//! could hold: it opens and maps a file. A thread that calls while another starts waits for a bounded time; a nested
+//! call passes through.
 //!
 //! Must not know: CUDA functions.
 

@@ -1,7 +1,7 @@
 //! Which kernels' code is known to be loaded in which context.
 //!
-//! Owns: a bit for each. A kernel's record may be used again when its module is loaded anew: then its code is not there
-//! any more. Must not know: who asks, or how code is loaded.
+//! Owns: one bit for each. A kernel's record may be reused when its module is loaded again; then its code is no
+//! longer loaded. Must not know: who asks, or how code is loaded.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 

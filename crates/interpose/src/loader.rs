@@ -1,7 +1,7 @@
-//! How programs find functions: `dlsym`, `dlvsym`, `dlopen`, and what `cuGetProcAddress` hands out.
+//! How programs find functions: `dlsym`, `dlvsym`, `dlopen`, and the results of `cuGetProcAddress`.
 //!
-//! The exported functions (root package) ask here what to do and tail-jump into the real one where it is
-//! not our business, so that the caller's RTLD_NEXT, RUNPATH and namespace hold.
+//! The exported functions (root package) ask this module what to do, and tail-jump to the real function if the call
+//! does not concern CUDA, so that the caller's RTLD_NEXT, RUNPATH and namespace apply.
 //!
 //! Must not know: the assembly of the exports.
 

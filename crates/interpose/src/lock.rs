@@ -1,8 +1,8 @@
-//! The page that a fork wipes, and the lock on it.
+//! The page that a fork clears, and the lock on it.
 //!
-//! A child process (also one of a raw `clone` that glibc's fork handlers never hear of) must not write
-//! into its parent's trace, nor find a lock held by a thread that it does not have. So what must be
-//! fresh in a child stands on one page that the kernel zeroes there (`MADV_WIPEONFORK`, Linux 4.14).
+//! A child process (also one made by a raw `clone`, for which glibc runs no fork handlers) must not write into its
+//! parent's trace, nor find a lock held by a thread that it does not have. So all state that must be fresh in a child
+//! is on one page that the kernel clears there (`MADV_WIPEONFORK`, Linux 4.14).
 
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};

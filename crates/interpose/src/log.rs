@@ -1,5 +1,5 @@
-//! Our own diagnostics, from inside the traced process: a line on stderr or in a file, in one write, from cold paths only. `CUSHIM_LOG=LEVEL[,FILE]`, levels `off`, `error` (default),
-//! `warn`, `info`.
+//! cushim's own diagnostics inside the traced process: one line on stderr or in a file, by one write, from cold paths
+//! only. `CUSHIM_LOG=LEVEL[,FILE]`, levels `off`, `error` (default), `warn`, `info`.
 
 use std::ffi::CString;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! What the driver says of handles: names, how many kernels there are, which kernel a handle is.
+//! The driver's information about handles: a function's name, a module's number of kernels, a handle's kernel.
 //!
 //! Must not know: who asks.
 

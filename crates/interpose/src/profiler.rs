@@ -1,4 +1,4 @@
-//! Handlers of `cudaProfilerStart`, `cudaProfilerStop` and the driver's, by which a program says what is to be recorded.
+//! Handlers of `cudaProfilerStart`, `cudaProfilerStop` and the driver's, by which a program selects what is recorded.
 //!
 //! Must not know: what else a window depends on.
 

@@ -1,7 +1,7 @@
-//! Which ranges of a thread are open, by domain, and which of them were recorded: where a range's
-//! beginning was outside the window its end is not recorded either, and the other way round.
+//! A thread's open ranges, by domain, and which of them were recorded: if a range began outside the window, its end
+//! is not recorded either, and vice versa.
 //!
-//! Must not know: what a range says.
+//! Must not know: what a range means.
 
 /// Levels with a bit of their own; deeper ones are recorded if the last of these is.
 const LEVELS: u32 = u64::BITS;

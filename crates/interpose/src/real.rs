@@ -1,4 +1,4 @@
-//! The loader's own functions, behind those that this library exports.
+//! The loader's real functions, which this library's exports replace.
 //!
 //! Must not know: who calls them.
 

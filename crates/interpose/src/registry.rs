@@ -1,13 +1,13 @@
 //! Host stubs, handles, kernels and modules.
 //!
-//! One table maps everything that can be launched (host stub, `cudaKernel_t`, `CUkernel`, `CUfunction`)
-//! to its kernel: they are all addresses in this process, so they cannot collide while alive. Another
-//! maps registration and load handles to modules. Lookups take no lock; changes take the registry's.
+//! One table maps everything that can be launched (host stub, `cudaKernel_t`, `CUkernel`, `CUfunction`) to its
+//! kernel: all are addresses in this process, so they cannot collide while alive. Another table maps registration and
+//! load handles to modules. Lookups take no lock; changes take the registry's.
 //!
-//! A kernel's record and its name live for ever: a launch may come after its library is gone. What was
-//! unregistered is taken out of the table, and a stub that is registered anew gets a new kernel, so a
-//! library mapped where another was is never mistaken for it. Where it is the same library again, the new kernel
-//! is the old one's record ([`reuse`]).
+//! A kernel's record and its name live for ever: a launch may come after its library was unloaded. An unregistered
+//! stub is removed from the table, and a stub that is registered again gets a new kernel, so a library that is mapped
+//! where another was is never mistaken for it. If it is the same library again, the new kernel reuses the old record
+//! ([`reuse`]).
 //!
 //! Must not know: events, the loader.
 

@@ -1,8 +1,8 @@
 //! Handlers of the runtime face: calls of libcudart that are more than recorded.
 //!
-//! Each takes the hook's site, the real function, and the call's arguments; each forwards exactly once
-//! and answers what the real function answered. Registry updates happen in every case, also inside
-//! other calls; events only as [`crate::record`] decides.
+//! Each takes the hook's site, the real function, and the call's arguments; each forwards exactly once and returns
+//! what the real function returned. Registry updates happen in every case, also for nested calls; events only as
+//! [`crate::record`] decides.
 //!
 //! Must not know: exports, the driver's functions.
 

@@ -1,9 +1,9 @@
-//! One hook each: its number and name, and the real function behind it.
+//! One hook: its number and name, and the real function that it hooks.
 //!
-//! The real function is found on first use, without the loader's lock ([`cushim_process::elf`]): for a runtime
-//! hook the definition of the same version node in the first object after ours, else one without a
-//! version, else any; for a driver hook the definition in the driver. `dlsym` and `cuGetProcAddress`
-//! set it where the program got a function from them.
+//! The real function is found on first use, without the loader's lock ([`cushim_process::elf`]): for a runtime hook
+//! the definition with the same version node in the first object after libcushim.so, else one without a version, else
+//! any; for a driver hook the definition in the driver. `dlsym` and `cuGetProcAddress` set it when the program gets a
+//! function from them.
 //!
 //! Must not know: what the function does.
 

@@ -1,6 +1,6 @@
-//! What a traced process has of its own, once: what is recorded, and where to.
+//! The state that a traced process has once: what is recorded, and where to.
 //!
-//! Owns: the one place at which it is found, on the page that a fork wipes. Must not know: how it is made.
+//! Owns: the one pointer to it, on the page that a fork clears. Must not know: how it is created.
 
 use std::sync::atomic::Ordering;
 

@@ -1,6 +1,6 @@
-//! The driver's function of a runtime kernel.
+//! The driver function of a runtime kernel.
 //!
-//! Must not know: what it is wanted for.
+//! Must not know: who needs it.
 
 use std::ffi::CStr;
 

@@ -1,6 +1,6 @@
 //! The handler of the calls by which programs register variables with the runtime.
 //!
-//! Must not know: what is done with them.
+//! Must not know: how the variables are used.
 
 use cushim_abi::Runtime;
 use cushim_abi::types::*;

@@ -1,10 +1,9 @@
-//! Weak references to CUDA functions: a program that asks "is there CUDA?" by comparing `cuInit` with
-//! null must get the answer that it gets without us.
+//! Weak references to CUDA functions: a program that tests for CUDA by comparing `cuInit` with null must get the same
+//! result as without cushim.
 //!
-//! Our exports satisfy such a reference where nothing else would. So when we are loaded, references
-//! that were bound to us although no object behind us defines the name are set back to null. Programs
-//! bind data references at start; what is opened later by `dlopen` is not covered (documented in
-//! docs/limits.md).
+//! cushim's exports satisfy such references if nothing else does. So when cushim is loaded, it resets a reference to
+//! null if it was bound to cushim and no object after cushim defines the name. Programs bind data references at
+//! start; objects that `dlopen` loads later are not covered (documented in docs/limits.md).
 //!
 //! Must not know: what the functions do.
 

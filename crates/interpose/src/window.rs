@@ -1,8 +1,8 @@
-//! When events are recorded: windows in time, in launches, between the program's own profiler calls, and
-//! what a user says from outside (`cushim ctl`).
+//! When events are recorded: windows in time, in launches, between the program's own profiler calls, and commands of
+//! a user (`cushim ctl`).
 //!
-//! The control word in the first page of the trace is zero where every call is to be recorded; that is
-//! all the hot path looks at. Else each outermost call asks here; calls inside it follow it.
+//! The control word in the first page of the trace is zero if every call is to be recorded; the hot path tests only
+//! that. Otherwise each outermost call asks this module; nested calls follow the outermost.
 //!
 //! Must not know: what a call does, or how an event is stored.
 

@@ -1,7 +1,7 @@
-//! Which streams are being captured into graphs.
+//! The streams that are being captured into graphs.
 //!
-//! Owns: their set, and its size for the way of a launch. Both faces tell of one capture: a stream is
-//! in the set or not. Must not know: launches.
+//! Owns: the set of them, and its size, which launches read. A capture may begin on one face and end on the other;
+//! the set is the same. Must not know: launches.
 
 use std::collections::HashSet;
 use std::sync::Mutex;

@@ -1,7 +1,7 @@
-//! The driver's functions for launching past the runtime.
+//! The driver's functions for launches that bypass the runtime.
 //!
-//! They are the real ones; only where calls inside calls are recorded launches go by our own exports, so
-//! that they show. Must not know: when a launch may go that way.
+//! They are the real functions; with nested recording they are cushim's own exports, so that the launch is recorded.
+//! Must not know: when a launch may bypass the runtime.
 
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicPtr, Ordering};

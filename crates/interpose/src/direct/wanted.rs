@@ -1,6 +1,6 @@
-//! Whether launches may go straight to the driver.
+//! Whether `CUSHIM_DIRECT` lets launches go straight to the driver.
 //!
-//! Must not know: which ones do.
+//! Must not know: which launches do.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 

@@ -1,11 +1,11 @@
-//! When launches of graphs began, by CUPTI's numbers of them.
+//! When each graph launch began, by CUPTI's correlation id.
 //!
-//! CUPTI has a record of each kernel node of a graph. That of a node which a kernel turned off has times of before: 1.65 s
-//! before the launch in one case (measured on an H100, driver 580, CUPTI of CUDA 13.0, `device_nodes` of c-tests). So work of
-//! a graph that is timed before its launch did not run then.
+//! CUPTI writes a record for each kernel node of a graph. The record of a node that a kernel disabled carries stale
+//! times: 1.65 s before the launch in one case (measured on an H100, driver 580, CUPTI of CUDA 13.0, `device_nodes`
+//! of c-tests). So a graph's work whose times precede its launch did not run in that launch.
 //!
-//! Owns: the table of the latest launches. Threads enter what they call, without a lock; one thread looks up.
-//! Must not know: what work is, and what becomes of it.
+//! Owns: the table of the latest launches. Threads insert without a lock; one thread looks up. Must not know: the
+//! records of work.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

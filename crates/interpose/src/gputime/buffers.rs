@@ -1,7 +1,7 @@
-//! The buffers that CUPTI fills, and the two functions by which it asks for them and hands them over.
+//! The buffers that CUPTI fills, and the two callbacks by which it requests and returns them.
 //!
-//! Owns: their memory. A buffer that was read is kept for the next: fresh memory would be cleared by the
-//! kernel, and touched by the thread that launches. Must not know: what stands in a buffer.
+//! Owns: their memory. A buffer is reused after it was read: the operating system would have to clear fresh memory,
+//! and the launching thread would take the page faults. Must not know: what a buffer contains.
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicPtr, Ordering};

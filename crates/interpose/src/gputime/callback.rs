@@ -1,12 +1,12 @@
-//! CUPTI's callback in the driver's calls, which says the number that CUPTI gives a call.
+//! CUPTI's callback on driver calls, which gives the correlation id of each call.
 //!
-//! Owns: that it is asked for in the calls which the tables say put work on a GPU, and the layout of what it is given
-//! (cupti_callbacks.h, the same in CUDA 11.8, 12.4 and 13.0: compared with a C compiler's `offsetof`).
-//! The runtime's calls come to the driver's, whose numbers are what the records of work carry; so the
-//! driver's are enough, for a runtime that is linked into the program, too.
+//! Owns: the subscription to the driver calls that submit work to a GPU (by the tables), and the layout of the
+//! callback's data (cupti_callbacks.h, the same in CUDA 11.8, 12.4 and 13.0: compared with a C compiler's
+//! `offsetof`). The runtime calls the driver, and the records of GPU work carry the driver call's correlation id. So
+//! callbacks on driver calls suffice, also for a static runtime.
 //!
-//! It costs less than CUPTI's own records of calls and a number of ours that it is told for each.
-//! Must not know: what a link is for.
+//! This costs less than CUPTI's own records of calls together with an external correlation id per call. Must not
+//! know: what a link is for.
 
 use std::ffi::{CStr, c_char, c_void};
 

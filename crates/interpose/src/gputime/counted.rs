@@ -1,6 +1,6 @@
-//! Launches that were run and counted in this process, on the CPU.
+//! Launches that ran on the CPU in this process and whose work was counted.
 //!
-//! Owns how what is told of one becomes an event. Must not know: who counts, or what.
+//! Owns: making an event of each such report. Must not know: who counts, or what.
 
 use std::ffi::CStr;
 use std::panic::AssertUnwindSafe;

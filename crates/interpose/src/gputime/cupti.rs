@@ -1,8 +1,8 @@
-//! Finding CUPTI, and asking it for activity records.
+//! Finds CUPTI, and enables its activity records.
 //!
-//! Owns: which library is taken, and the functions of it that are used (cupti_activity.h; they are the
-//! same in CUDA 11.8, 12.4 and 13.5). Nothing links CUPTI: where there is none, or it does not suit the
-//! driver, a note says so and the program runs on. Must not know: what a record holds.
+//! Owns: the choice of the library, and CUPTI's functions that are used (cupti_activity.h; they are the same in CUDA
+//! 11.8, 12.4 and 13.5). cushim does not link CUPTI: if there is none, or it does not fit the driver, a note reports
+//! this and the program runs on. Must not know: what a record contains.
 
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::panic::AssertUnwindSafe;

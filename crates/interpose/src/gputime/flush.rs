@@ -1,8 +1,8 @@
-//! Fetches GPU times while the program runs, periodically, and at the end.
+//! Fetches GPU times periodically while the program runs, and at exit.
 //!
-//! CUPTI by itself hands over full buffers only, also where it was given a period (cupti_activity.h,
-//! `cuptiActivityFlushPeriod`), and events say when they were over to who asks; a process that is killed would lose
-//! thousands of times. So a thread asks. It is the only thread of ours, and there is none without `--gpu-time`.
+//! CUPTI delivers only full buffers by itself, even if given a period (cupti_activity.h, `cuptiActivityFlushPeriod`),
+//! and an event's time must be queried; a killed process would lose thousands of times. So a thread fetches them. It
+//! is cushim's only thread, and exists only with `--gpu-time`.
 //!
 //! Must not know: where times come from.
 

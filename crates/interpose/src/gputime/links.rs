@@ -1,6 +1,6 @@
-//! Links: a number for each recorded call that may put work on a GPU, by which its work finds it.
+//! Links: a number for each recorded call that may submit work to a GPU; the work's records refer to it.
 //!
-//! Must not know: how the work is found.
+//! Must not know: how a record finds its link.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -1,18 +1,19 @@
-//! GPU time, for `--gpu-time`: what CUPTI's activity records tell of the calls that are recorded.
+//! GPU time, for `--gpu-time`: joins CUPTI's activity records with the recorded calls.
 //!
-//! Owns: the links. Each recorded call that may put work on a GPU gets a number, which stands in its
-//! event and which its thread carries for as long as the call lasts. CUPTI numbers the driver's calls, too, and
-//! every kernel, copy and set that it tells of carries the number of the call that brought it about, also
-//! where that launched a graph. In a callback at the beginning of the driver's call ([`callback`]) both numbers
-//! are known, and are noted ([`told`]); [`records`] makes events of CUPTI's records that find theirs there.
+//! Owns: the links. Each recorded call that may submit work to a GPU gets a number; the event stores it, and the
+//! thread carries it during the call. CUPTI numbers the driver's calls, too, and every record of a kernel, copy or
+//! set carries the number of the call that caused it, also if that launched a graph. A callback at the beginning of
+//! the driver call ([`callback`]) knows both numbers and stores the pair ([`told`]); [`records`] makes events of the
+//! CUPTI records whose number is stored there.
 //!
-//! The driver loads CUPTI's clients itself: at `cuInit` it opens what `CUDA_INJECTION64_PATH` names and
-//! calls `InitializeInjection` there (CUPTI manual, "Tracing injection"). The launcher puts this library's
-//! own path there, so that nothing is opened where the program does not expect it: see [`attach`].
+//! The driver loads CUPTI's clients itself: at `cuInit` it opens the library that `CUDA_INJECTION64_PATH` names and
+//! calls its `InitializeInjection` (CUPTI manual, "Tracing injection"). The launcher sets that variable to this
+//! library, so that nothing is opened where the program does not expect it: see [`attach`].
 //!
-//! Where there is no CUPTI, or another tool has its place, launches are timed by [`events`].
+//! Without CUPTI, or if another tool uses it, [`events`] time the launches.
 //!
-//! Where kernels run in this process and are counted (`cushim profile -o`), who runs them tells ([`counted`]).
+//! If kernels run in this process and are counted (`cushim profile -o`), the backend that runs them reports
+//! ([`counted`]).
 //!
 //! Must not know: how a call is recorded.
 

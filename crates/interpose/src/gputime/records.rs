@@ -1,11 +1,11 @@
-//! CUPTI's activity records, made events of.
+//! Makes events of CUPTI's activity records.
 //!
-//! Owns: the layout of the records that are used, and finding each one's call. The offsets are those of
-//! `cupti_activity.h`, the same in CUDA 11.8, 12.4 and 13.5 (compared with a C compiler's `offsetof`):
-//! newer versions of a record only add to its end.
+//! Owns: the layout of the records that are used, and finding each record's call. The offsets are those of
+//! `cupti_activity.h`, the same in CUDA 11.8, 12.4 and 13.5 (compared with a C compiler's `offsetof`): newer versions
+//! of a record only append fields.
 //!
-//! CUPTI hands buffers over on a thread of its own. Work that belongs to no recorded call is left out.
-//! Must not know: how CUPTI is found, and how calls are told.
+//! CUPTI delivers buffers on a thread of its own. Records of work that belongs to no recorded call are dropped. Must
+//! not know: how CUPTI is found, and how links are stored.
 
 use std::collections::HashMap;
 use std::ffi::{CStr, CString, c_char, c_void};

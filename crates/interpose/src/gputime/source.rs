@@ -1,6 +1,6 @@
-//! The source of this process's GPU times, and its message.
+//! The chosen source of this process's GPU times, and the message about it.
 //!
-//! Must not know: how times are taken.
+//! Must not know: how times are measured.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 

@@ -1,22 +1,21 @@
 //! CUPTI's correlation ids, and the link that each belongs to.
 //!
-//! Owns: a table from CUPTI's number of a driver call (its *correlation id*) to the link of the recorded call
-//! around it. Threads enter what they call, without a lock; one thread looks up. An entry stays until one whose
-//! number is [`ENTRIES`] later takes its place.
+//! Owns: a table from CUPTI's number of a driver call (its *correlation id*) to the link of the recorded call around
+//! it. Threads insert without a lock; one thread looks up. An entry is overwritten by the call whose number is larger
+//! by [`ENTRIES`].
 //!
-//! Must not know: when a number is told, and what is looked up for.
+//! Must not know: when numbers are inserted, and what lookups are for.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Bits of a link that count; above them stands the kernel's number, so that a record finds its kernel
+/// Bits of a link that hold the count; the bits above hold the kernel's number, so that a record finds its kernel
 /// without the event.
 pub const COUNT_BITS: u32 = 40;
-/// How many calls are remembered; work of a forgotten one has no time. 16 bytes each; unused pages
-/// take no memory.
+/// How many calls the table remembers; work of an older call has no time. 16 bytes each; unused pages take no memory.
 pub const ENTRIES: usize = 1 << 20;
 
-/// Link, and [`check`] of link and number: two threads that store into one entry at the same time
-/// leave a pair that fits neither.
+/// A link, and [`check`] of link and number: if two threads store into one entry at the same time, the check fits
+/// neither.
 type Entry = [AtomicU64; 2];
 
 static TOLD: [Entry; ENTRIES] = [const { [const { AtomicU64::new(0) }; 2] }; ENTRIES];
@@ -26,23 +25,23 @@ const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
 const BACK: u64 = 0xf1de_83e1_9937_733d;
 const _: () = assert!(FACTOR.wrapping_mul(BACK) == 1);
 
-/// What the table says of a call.
+/// What the table has for a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Told {
     /// The call's link.
     Link(u64),
     /// The call is not recorded.
     Nothing,
-    /// A later call has its entry: whether this one had a link is no longer known.
+    /// A later call has overwritten the entry, so whether this one had a link is unknown.
     Replaced,
 }
 
-/// The check beside a link. Never the zero of an unused entry, as no number gives `!0`.
+/// The check stored with a link. Never zero, which marks an unused entry, because no number is `!0`.
 fn check(link: u64, number: u32) -> u64 {
     link ^ u64::from(number).wrapping_mul(FACTOR) ^ u64::MAX
 }
 
-/// Notes that CUPTI's call `number` belongs to `link`.
+/// Stores that CUPTI's call `number` belongs to `link`.
 pub fn tell(number: u32, link: u64) {
     if let Some([place, beside]) = TOLD.get(number as usize % ENTRIES) {
         place.store(link, Ordering::Relaxed);
@@ -50,7 +49,7 @@ pub fn tell(number: u32, link: u64) {
     }
 }
 
-/// What is known of CUPTI's call `number`.
+/// Looks up CUPTI's call `number`.
 pub fn of(number: u32) -> Told {
     let Some([place, beside]) = TOLD.get(number as usize % ENTRIES) else { return Told::Nothing };
     let (link, beside) = (place.load(Ordering::Relaxed), beside.load(Ordering::Relaxed));
@@ -68,7 +67,7 @@ pub fn of(number: u32) -> Told {
     }
 }
 
-/// The kernel of a link, 0 for none.
+/// The kernel of a link; 0 if it has none.
 pub fn kernel_of(link: u64) -> u32 {
     (link >> COUNT_BITS) as u32
 }

@@ -1,7 +1,7 @@
-//! The rules about launches, for kernel nodes that a program makes or changes itself.
+//! Launch rules applied to kernel nodes that a program creates or changes explicitly.
 //!
-//! Owns: the copy of the node's parameters that CUDA is given where a rule changes them; the program's own
-//! stay as they are. Must not know: what a rule does.
+//! Owns: the copy of the node's parameters that CUDA gets if a rule changes them; the program's parameters stay
+//! unchanged. Must not know: what a rule does.
 
 use cushim_abi::structs::*;
 use cushim_abi::types::*;
@@ -13,13 +13,13 @@ use crate::site::Site;
 
 /// Bytes of `cudaGraphNodeParams` and `CUgraphNodeParams`, a fixed size (they have reserved words).
 const GENERIC_BYTES: usize = 256;
-/// In the words behind a kernel's common part: the handle, then a context (driver); a context, then the kind
-/// of handle (generic ones of runtime 13).
+/// The words after a kernel's common part: the handle, then a context (driver); a context, then the kind of handle
+/// (generic ones of runtime 13).
 const AFTER: usize = size_of::<KernelNodeParams>();
 /// `cudaKernelFunctionTypeDeviceEntry`: what `func` names is a host stub.
 const BY_STUB: u32 = 1;
 
-/// Room for changed parameters.
+/// Space for changed parameters.
 #[repr(align(8))]
 pub struct Copy([u8; GENERIC_BYTES]);
 
@@ -29,11 +29,11 @@ impl Default for Copy {
     }
 }
 
-/// What CUDA is given instead of `params`, in which a kernel's parameters begin after `before`
+/// The parameters to pass to CUDA instead of `params`, in which the kernel's parameters start at offset `before`, in
 /// bytes.
 ///
 /// # Errors
-/// The status that the call must return: the node's kernel could not be launched.
+/// The status that the call must return if the node's kernel cannot be launched.
 ///
 /// # Safety
 /// `params` points to the structure that the call of `site` takes; `has_kernel` says whether it holds a

@@ -1,4 +1,4 @@
-//! HIP's launches by a structure: a configuration with attributes, or a list of launches.
+//! HIP launches that take a structure: a configuration with attributes, or a list of launches.
 //!
 //! Must not know: how an event is stored.
 

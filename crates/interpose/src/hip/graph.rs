@@ -1,6 +1,7 @@
 //! Kernel nodes of HIP's graphs: recorded as launches whose stream is the graph, the node or the executable graph.
 //!
-//! A node shows shape and argument values of the time when they are set. Captured launches are ordinary launches.
+//! A node is recorded with shape and argument values at the time they are set. Captured launches are ordinary
+//! launches.
 //!
 //! Must not know: how an event is stored.
 
@@ -15,10 +16,10 @@ use crate::site::Site;
 /// `hipGraphNodeTypeKernel`.
 const NODE_KERNEL: i32 = 0;
 
-/// The launch that a kernel node stands for; its stream is `of`.
+/// The launch that a kernel node describes; its stream is `of`.
 ///
 /// # Safety
-/// `at` points to `hipKernelNodeParams` whose lists are there.
+/// `at` points to `hipKernelNodeParams` with valid argument lists.
 unsafe fn node(at: usize, of: usize) -> LaunchRecord {
     // SAFETY: as the caller promises.
     let p = unsafe { (at as *const HipKernelNodeParams).read_unaligned() };
@@ -26,7 +27,7 @@ unsafe fn node(at: usize, of: usize) -> LaunchRecord {
     record(Func(p.func), p.grid, p.block, p.shared as usize, of, lists, 0)
 }
 
-/// Where a kernel's parameters are in a node's generic structure; `None` for another kind of node.
+/// The address of the kernel's parameters in a node's generic structure; `None` for another kind of node.
 ///
 /// # Safety
 /// `params` is null or points to `hipGraphNodeParams`.
@@ -43,8 +44,8 @@ type AddNode = unsafe extern "C-unwind" fn(Out<Node>, Graph, Ptr, usize, Ptr) ->
 type SetParams = unsafe extern "C-unwind" fn(Node, Ptr) -> i32;
 type ExecSetParams = unsafe extern "C-unwind" fn(GraphExec, Node, Ptr) -> i32;
 
-/// A call about a node: recorded as a launch where there are a kernel's parameters, else as a call.
-/// `$of` is the stream that is shown.
+/// A call about a node: recorded as a launch if it has a kernel's parameters, else as a call. `$of` is the stream
+/// that is recorded.
 macro_rules! about {
     ($site:ident, $kernel:expr, $of:expr, $real:ident($($arg:ident),*)) => {
         match $kernel {
@@ -55,7 +56,7 @@ macro_rules! about {
     };
 }
 
-/// Parameters of a kernel alone.
+/// Parameters of a kernel, without a generic structure around them.
 fn alone(params: Ptr) -> Option<usize> {
     (params.0 != 0).then_some(params.0)
 }

@@ -1,4 +1,4 @@
-//! HIP's launches by arguments: by a stub or by a function, with a grid of blocks or of work-items.
+//! HIP launches with plain arguments: by host stub or by function, with a grid in blocks or in work-items.
 //!
 //! Must not know: how an event is stored.
 
@@ -12,7 +12,8 @@ use crate::record::launch::LaunchRecord;
 use crate::registry;
 use crate::site::Site;
 
-/// A launch as it is recorded: `params` is an array of argument pointers, `extra` HIP's list with a buffer of them, or null.
+/// A launch to record: `params` is an array of argument pointers, `extra` HIP's list with an argument buffer, or
+/// null.
 #[inline(always)]
 pub(super) fn record(
     func: Func,
@@ -167,13 +168,13 @@ pub unsafe fn module_launch_cooperative_kernel(
     )
 }
 
-/// As many blocks as `items` work-items make, the last perhaps smaller than the others.
+/// The number of blocks for `items` work-items; the last block may be partial.
 fn blocks(items: Dim3, block: Dim3) -> Dim3 {
     let of = |items: u32, block: u32| items.div_ceil(block.max(1));
     Dim3 { x: of(items.x, block.x), y: of(items.y, block.y), z: of(items.z, block.z) }
 }
 
-/// A launch whose grid is given in work-items, with events around it; `$more` are the arguments behind these.
+/// A launch whose grid is given in work-items, with start and stop events; `$more` are the arguments after these.
 macro_rules! by_items {
     ($(#[$attribute:meta])* $name:ident $(, $more:ident: $kind:ty)?) => {
         $(#[$attribute])*

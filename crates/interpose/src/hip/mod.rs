@@ -1,12 +1,12 @@
-//! Programs of AMD's HIP: what they ask of libamdhip64.
+//! Calls of HIP programs to libamdhip64 that are more than recorded.
 //!
-//! - [`register`]: fat binaries, kernels and variables that a program brings;
-//! - [`launch`]: launches whose arguments say what they are; [`configured`]: those by a structure;
+//! - [`register`]: the fat binaries, kernels and variables that a program registers;
+//! - [`launch`]: launches with plain arguments; [`configured`]: launches by a structure;
 //! - [`graph`]: kernel nodes;
-//! - [`module`]: modules and libraries that are loaded by a call, and ways to functions.
+//! - [`module`]: modules and libraries that a call loads, and calls that return functions.
 //!
-//! Everything else of HIP is only recorded. Rules that replace kernels, launches straight to the driver and GPU times are
-//! CUDA's: none of them is asked here.
+//! All other HIP functions are only recorded. Rules that replace kernels, direct launches and GPU times exist only
+//! for CUDA, so nothing here consults them.
 //!
 //! Must not know: which symbols are exported and how.
 

@@ -1,4 +1,4 @@
-//! HIP's modules and libraries, and calls that answer a function.
+//! HIP's modules and libraries, and calls that return a function.
 //!
 //! Must not know: how a launch is recorded.
 
@@ -30,10 +30,10 @@ pub unsafe fn module_load(
     unsafe { loaded_file(site, status, out, file) }
 }
 
-/// A module or library that was loaded from a file, if it was.
+/// Registers a module or library that was loaded from a file, if the call succeeded.
 ///
 /// # Safety
-/// `out` and `file` are those of the call that answered `status`.
+/// `out` and `file` are those of the call that returned `status`.
 unsafe fn loaded_file(site: &'static Site, status: i32, out: Out<Module>, file: Str) -> i32 {
     // SAFETY: as the caller promises.
     if let Some(module) = unsafe { answered(status, out) } {
@@ -46,10 +46,10 @@ unsafe fn loaded_file(site: &'static Site, status: i32, out: Out<Module>, file: 
     status
 }
 
-/// A module or library that was loaded from memory, if it was.
+/// Registers a module or library that was loaded from memory, if the call succeeded.
 ///
 /// # Safety
-/// `out` and `image` are those of the call that answered `status`.
+/// `out` and `image` are those of the call that returned `status`.
 unsafe fn loaded(site: &'static Site, status: i32, out: Out<Module>, image: Ptr) -> i32 {
     // SAFETY: as the caller promises.
     if let Some(module) = unsafe { answered(status, out) } {
@@ -166,7 +166,7 @@ pub unsafe fn module_get_function(
     status
 }
 
-/// `hipGetFuncBySymbol`: from a stub to a function that launches the same.
+/// `hipGetFuncBySymbol`: from a host stub to a function that launches the same kernel.
 pub unsafe fn get_func_by_symbol(
     site: &'static Site,
     real: unsafe extern "C-unwind" fn(Out<Func>, Func) -> i32,

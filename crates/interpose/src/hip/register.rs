@@ -1,4 +1,4 @@
-//! What constructors register with HIP: as with CUDA's runtime, but for what the functions answer.
+//! What constructors register with HIP: as with CUDA's runtime, except for the functions' results.
 //!
 //! Must not know: how a launch is recorded.
 

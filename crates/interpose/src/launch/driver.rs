@@ -1,4 +1,4 @@
-//! Handlers of the driver's launches.
+//! Handlers of the driver's launch functions.
 //!
 //! Must not know: how an event is stored.
 

@@ -1,4 +1,5 @@
-//! Lists of launches, `…LaunchCooperativeKernelMultiDevice`, on both faces of CUDA, and what HIP's share.
+//! Lists of launches (`…LaunchCooperativeKernelMultiDevice`) of both CUDA faces, and the parts that HIP's lists
+//! share.
 //!
 //! Must not know: how a launch is recorded.
 

@@ -1,5 +1,5 @@
-//! Handlers of launches: [`plain`] the runtime's usual call, [`runtime`] its others, [`driver`] the driver's and [`old`]
-//! those of long ago.
+//! Handlers of launches: [`plain`] is the runtime's usual call, [`runtime`] its other calls, [`driver`] the driver's,
+//! and [`old`] those of before CUDA 4.0.
 //!
 //! Must not know: how an event is stored.
 

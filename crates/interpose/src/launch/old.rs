@@ -1,6 +1,6 @@
-//! Handlers of the driver's launches of before CUDA 4.0, whose shape and arguments were set before.
+//! Handlers of the driver's launches from before CUDA 4.0, where earlier calls set shape and arguments.
 //!
-//! Must not know: rules, but whether the kernel can be launched.
+//! Must not know: rules, except whether the kernel can be launched.
 
 use cushim_abi::types::*;
 

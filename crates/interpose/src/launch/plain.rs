@@ -1,8 +1,8 @@
-//! The launch that nearly all programs use, in two parts: what has to be fast, and what is rare.
+//! The launch that nearly all programs use, in a fast part and a rare part.
 //!
-//! The fast part is inlined into each export, and asks nothing but whether it may be fast. All else
-//! (rules, tools, launches straight to the driver, windows, GPU times, a thread's first call, calls
-//! inside calls) stands in one function out of line: inlined, it costs every launch registers.
+//! The fast part is inlined into each export; it only tests whether the launch may be fast. Everything else (rules,
+//! tools, direct launches, windows, GPU times, a thread's first call, nested calls) is one function out of line:
+//! inlined, it would cost every launch registers.
 //!
 //! Must not know: how an event is stored.
 

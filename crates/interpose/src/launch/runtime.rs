@@ -1,4 +1,4 @@
-//! Handlers of the runtime's launches by other calls than the usual one: cooperative ones, by a configuration, lists.
+//! Handlers of the runtime's other launch calls: cooperative, by configuration, lists.
 //!
 //! Must not know: how an event is stored.
 

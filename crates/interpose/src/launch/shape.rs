@@ -1,4 +1,4 @@
-//! Launches as they are recorded, from what the calls of the runtime hand over.
+//! Builds the launch to record from the arguments of the runtime's calls.
 //!
 //! Must not know: that a call is forwarded.
 

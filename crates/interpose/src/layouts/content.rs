@@ -1,8 +1,8 @@
 //! Whether code is the same as code that was loaded before.
 //!
-//! Owns: what stands for an image's bytes and where they come from. What lies in memory, or in a file that the
-//! program named, is read when it is loaded, and hashed then. What lies in a loaded library is not: libraries bring
-//! gigabytes. There the place stands for it, and the bytes are hashed when a library comes to this place again.
+//! Owns: the key that stands for an image's bytes and their origin. Images in memory, or in a file that the program
+//! named, are read when they are loaded, and hashed then. Images in a loaded library are not: libraries have
+//! gigabytes. Their address is the key, and the bytes are hashed when a library is loaded at that address again.
 //!
 //! Must not know: what equal code is good for.
 

@@ -1,12 +1,12 @@
-//! Ranges and marks of the program's own: NVTX, as far as it is about moments and texts.
+//! The program's own ranges and marks: NVTX, as far as it concerns times and strings.
 //!
-//! NVTX is headers only. At its first call each object of a program that uses them opens what
-//! `NVTX_INJECTION64_PATH` names, and calls `InitializeInjectionNvtx2` there with a function that hands
-//! out the object's table of function pointers; a tool stores its own functions there (nvtxTypes.h; the
-//! same in NVTX 3.0 to 3.5). What is left as it was does nothing.
+//! NVTX consists of headers. At its first NVTX call, each object opens the library that `NVTX_INJECTION64_PATH`
+//! names, and calls its `InitializeInjectionNvtx2` with a function that returns the object's table of function
+//! pointers; a tool stores its own functions there (nvtxTypes.h; the same in NVTX 3.0 to 3.5). Entries that are left
+//! unchanged do nothing.
 //!
-//! Owns: that table, what the functions answer, what a range's event holds. [`crate::interned`] keeps what is
-//! registered, [`open`] which ranges are open. Must not know: how an event is stored.
+//! Owns: that table, the functions' results, the contents of a range's event. [`crate::interned`] keeps registered
+//! strings, [`open`] the open ranges. Must not know: how an event is stored.
 
 mod text;
 

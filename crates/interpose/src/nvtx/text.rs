@@ -1,6 +1,6 @@
-//! Texts of a C program as UTF-8, as much of them as an event keeps.
+//! Strings of a C program as UTF-8, truncated to the length that an event keeps.
 //!
-//! Must not know: what a text is for.
+//! Must not know: what a string is for.
 
 use std::borrow::Cow;
 use std::ffi::c_char;

@@ -1,7 +1,8 @@
-//! A function of libomptarget's that the loaded one does not have: a program linked with a later release.
+//! A libomptarget function that the loaded libomptarget lacks, because the program was linked with a later release.
 //!
-//! Without us the loader ends the program when it comes to that reference. Our export satisfies it, so we do the same:
-//! an answer of our own would be invented, and a mapping that is silently left out would make results wrong.
+//! Without cushim the loader ends the program when it resolves that reference. cushim's export satisfies the
+//! reference, so it ends the program as well: an invented result, or a mapping that is silently dropped, would make
+//! results wrong.
 
 use cushim_process::limit::without_signal;
 

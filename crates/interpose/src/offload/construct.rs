@@ -1,10 +1,10 @@
-//! The numbers of all texts that a construct of the source names: its place, its variables. Looked up once, found by address.
+//! The numbers of all strings of a construct in the source (its location, its variables), cached by address.
 //!
-//! A region that runs again comes with the same text for its place and the same array of names, so both addresses together
-//! lead to all numbers. The array must still hold the same addresses, and nothing may have been unloaded since; else the
-//! numbers are looked up one by one ([`super::place`]).
+//! A region that runs again passes the same location string and the same array of names, so the two addresses
+//! together are the key. The array must still hold the same addresses, and no library may have been unloaded since;
+//! otherwise each string is looked up by itself ([`super::place`]).
 //!
-//! Must not know: what a text means, how an event is stored.
+//! Must not know: what a string means, how an event is stored.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 

@@ -1,4 +1,4 @@
-//! Storing the events of regions and mappings.
+//! Stores the events of regions and mappings.
 //!
 //! Must not know: which call has which arguments.
 

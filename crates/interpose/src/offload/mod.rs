@@ -1,15 +1,15 @@
-//! Programs of LLVM's offloading (OpenMP's target regions, rustc's, clang's `-foffload-via-llvm`): what they ask of
+//! Calls of programs that use LLVM's offloading (OpenMP's target regions, rustc's, clang's `-foffload-via-llvm`) to
 //! libomptarget.
 //!
-//! - [`register`]: descriptors of images, and which region is at which address;
-//! - [`region`]: launches; [`older`]: those before LLVM 15; [`why`]: why one went to the host;
+//! - [`register`]: descriptors of images, and the address of each region;
+//! - [`region`]: launches; [`older`]: launches in the forms before LLVM 15; [`why`]: why a region ran on the host;
 //! - [`data`]: mappings that begin, end and are updated;
-//! - [`calls`]: what is forwarded with an event, or without one;
+//! - [`calls`]: calls that are forwarded with or without an event;
 //! - [`absent`](absent()): functions that the loaded libomptarget does not have;
-//! - [`place`]: texts of the source that events name by number; [`construct`]: all those of one construct;
+//! - [`place`]: source strings that events refer to by number; [`construct`]: all strings of one construct;
 //! - [`mapped`]: storing the events of regions and mappings.
 //!
-//! libomptarget's own calls inside (of itself, of CUDA's driver) come to our hooks too, one deeper.
+//! The calls that libomptarget itself makes (to itself, to CUDA's driver) reach cushim's hooks too, one level deeper.
 //!
 //! Must not know: which symbols are exported and how.
 

@@ -1,4 +1,4 @@
-//! Handlers of target regions in the forms before LLVM 15, which newer libraries still take.
+//! Handlers of target regions in the forms before LLVM 15, which newer libraries still accept.
 //!
 //! Owns their arguments. Must not know: how a region is recorded ([`super::region`]).
 

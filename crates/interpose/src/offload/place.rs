@@ -1,10 +1,10 @@
-//! Texts of the source, which the compiler puts into constants: where a region is, what a mapped variable is called.
+//! Source strings that the compiler stores in constants: a region's location, a mapped variable's name.
 //!
-//! An event names such a text by number. A constant keeps its address as long as its library is loaded, so the number
-//! is looked up by address; after an unload every address is looked at anew. What lies in no loaded file (a compiler's
-//! in the process) may change at any time, and is looked up by its text each time.
+//! An event refers to such a string by number. A constant keeps its address as long as its library is loaded, so the
+//! number is looked up by address; after an unload each address is read again. A string in no loaded file (made by a
+//! compiler in the process) may change at any time, and is looked up by content each time.
 //!
-//! Must not know: what a text means.
+//! Must not know: what a string means.
 
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -1,4 +1,4 @@
-//! Handlers of launches as they are since LLVM 15: target regions, and kernels of CUDA programs that are launched
+//! Handlers of launches in the forms since LLVM 15: target regions, and kernels of CUDA programs that are launched
 //! through libomptarget. Must not know the older forms ([`super::older`]).
 
 use cushim_abi::Class;

@@ -1,7 +1,7 @@
-//! Descriptors: the images of a program or library, and which of its regions is at which address.
+//! Descriptors: the images of a program or library, and the address of each of its regions.
 //!
-//! A region's id is registered with its name, as host stubs of CUDA kernels are; all images of a descriptor belong to
-//! its module, since each region may be in each of them.
+//! A region's id is registered with its name, like the host stub of a CUDA kernel; all images of a descriptor belong
+//! to one module, because each of them may contain each region.
 //!
 //! Must not know: how a launch is recorded.
 

@@ -1,6 +1,7 @@
 //! Why a region ran on the host.
 //!
-//! libomptarget reports only that it did. Its reasons are checked in its own order, after the call returned.
+//! libomptarget reports only that it did. After the call, this module tests the possible reasons in libomptarget's
+//! own order.
 //!
 //! Must not know: events.
 

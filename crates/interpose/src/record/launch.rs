@@ -1,4 +1,4 @@
-//! A launch as it is recorded.
+//! A launch in the form in which it is recorded.
 //!
 //! Must not know: who made it.
 

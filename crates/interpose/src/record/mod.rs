@@ -1,8 +1,7 @@
 //! Storing events: the way from a hook's arguments to slots of the recorder.
 //!
-//! An event is stored before the call is forwarded, so that a call that never comes back is seen; its
-//! end and status are stored afterwards.
-//! Must not know: how arguments are shown, what a handler does besides recording.
+//! An event is stored before the call is forwarded, so that a call that never returns is recorded; its end and status
+//! are stored afterwards. Must not know: how arguments are shown, what a handler does besides recording.
 
 pub mod launch;
 pub mod slots;

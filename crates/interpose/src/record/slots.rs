@@ -1,6 +1,6 @@
-//! Room in the trace for an event of the calling thread, and the records that events refer to.
+//! Slots in the trace for an event of the calling thread, and the records that events refer to.
 //!
-//! Must not know: what an event holds.
+//! Must not know: what an event contains.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 

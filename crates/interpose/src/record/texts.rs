@@ -1,4 +1,4 @@
-//! Texts that arguments of calls point to: file names, symbols.
+//! Strings that arguments of calls point to: file names, symbols.
 //!
 //! Must not know: what they mean.
 

@@ -1,9 +1,10 @@
-//! A replacement beside the module that it serves: the table by which its kernels reach the program's variables.
+//! The variable table of one replacement: through it the replacement's kernels reach the variables of the module that
+//! it replaces.
 //!
-//! Owns: filling the table, once in each context, before the first launch there; and refusing launches where that
-//! cannot be done. A launch asks [`Binding::ready`]: a thread that asked before, for the same stream and in the same
-//! context, is answered from its own memory. Must not know: how the replacement was rewritten ([`super::variant`]),
-//! which rule wanted it.
+//! Owns: filling the table, once in each context, before the first launch there; and refusing launches if that is
+//! impossible. A launch calls [`Binding::ready`], which a thread that asked before, for the same stream and context,
+//! answers from thread-local memory. Must not know: how the replacement was rewritten ([`super::variant`]), which
+//! rule requested it.
 
 use std::cell::Cell;
 use std::sync::Mutex;

@@ -1,8 +1,8 @@
 //! Running a program's kernel and its replacement on the same data, and comparing what they wrote.
 //!
-//! Owns: saving, restoring and comparing the buffers of one launch. Every allocation that a word of the
-//! parameter block points into is saved first and put back between the two, so that both kernels see the
-//! same; which of them are compared is the rule's choice. Must not know: how a replacement came into being.
+//! Owns: saving, restoring and comparing the buffers of one launch. Every allocation that a word of the parameter
+//! block points into is saved first and restored between the two runs, so that both kernels see the same data; the
+//! rule chooses which allocations are compared. Must not know: how a replacement was made.
 
 use std::fmt::Write;
 

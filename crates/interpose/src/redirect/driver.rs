@@ -1,4 +1,4 @@
-//! Redirection where the driver (or the runtime's library functions) gives out images and kernels.
+//! Redirection in driver calls (and the runtime's library functions) that load images or return kernels.
 //!
 //! Owns loading replacements beside the program's own modules and libraries. Must not know: launches.
 

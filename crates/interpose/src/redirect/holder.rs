@@ -1,7 +1,7 @@
-//! Where a module's variables are: their addresses in the current context, by name.
+//! The addresses of a module's variables in the current context, by name.
 //!
-//! Owns: asking whoever loaded the module, past our own hooks, and what the runtime was told of variables
-//! (`__cudaRegisterVar`), whose addresses it gives by host variable only. Must not know: why somebody asks.
+//! Owns: asking the API that loaded the module, not through cushim's hooks, and the variables registered with the
+//! runtime (`__cudaRegisterVar`), which returns their addresses by host variable only. Must not know: who asks.
 
 use std::collections::HashMap;
 use std::ffi::{CStr, CString};

@@ -1,6 +1,6 @@
-//! How a program hands over images and gets modules of them.
+//! The calls by which a program passes images and gets modules.
 //!
-//! Must not know: what becomes of an image.
+//! Must not know: what happens to an image.
 
 /// How a module is loaded: decides the form of its image, and the functions that load it and look
 /// up kernels.

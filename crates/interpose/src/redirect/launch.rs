@@ -1,8 +1,8 @@
-//! Redirection at a launch: rules with conditions, other shapes, launches that are left out; the same for
-//! the nodes that a program puts into graphs itself.
+//! Redirection at a launch: rules with conditions, changed shapes, skipped launches; the same for nodes that a
+//! program adds to graphs explicitly.
 //!
-//! Owns what was decided about a kernel when it became known, by the address that launches it. Must not know: how a
-//! replacement came into being, how results are compared.
+//! Owns the decision that was made about a kernel when it became known, by the address that launches it. Must not
+//! know: how a replacement was made, how results are compared.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,4 +1,4 @@
-//! Parameter layouts of two kernels side by side.
+//! Compares the parameter layouts of two kernels.
 //!
 //! Must not know: which kernels they are.
 

@@ -1,12 +1,12 @@
-//! Putting other images and kernels in the place of the program's.
+//! Replaces the program's images and kernels.
 //!
-//! Owns the plan of this process (which also loads the tools of `CUSHIM_TOOL`): the rules of the manifest `CUSHIM_REDIRECT`,
-//! which the launcher has read and hands over in `CUSHIM_RULES`, and of `CUSHIM_REPLACE`
-//! (`KERNEL=FILE`, one a line), what they have matched, and what is said about that. Replacing happens
-//! where CUDA learns of an image or a kernel, not where it launches one: the host stub is registered
-//! with an image of ours, or the program is given a handle from it. So everything that speaks of the
-//! kernel (attributes, occupancy, graphs) speaks of the replacement, and a launch costs nothing more. Only
-//! rules with conditions on the launch, or that change it, are asked there ([`launch`]).
+//! Owns the plan of this process (which also loads the tools of `CUSHIM_TOOL`): the rules of the manifest
+//! `CUSHIM_REDIRECT`, which the launcher has read and passes in `CUSHIM_RULES`, and those of `CUSHIM_REPLACE`
+//! (`KERNEL=FILE`, one per line); what they have matched, and the messages about that. Replacing happens where CUDA
+//! receives an image or a kernel, not at a launch: cushim registers the host stub with the replacement image, or
+//! gives the program a handle from it. So everything that concerns the kernel (attributes, occupancy, graphs)
+//! concerns the replacement, and a launch costs nothing more. Only rules that have conditions on the launch, or
+//! change it, run at a launch ([`launch`]).
 //!
 //! Must not know: events.
 

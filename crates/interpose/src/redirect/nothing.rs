@@ -1,7 +1,7 @@
 //! An empty kernel, for graph nodes that a rule skips.
 //!
-//! The node stays in its graph, with its edges and its parameters: the program may look at it and set others. Owns:
-//! making such a kernel for a parameter layout. Must not know: graphs.
+//! The node stays in its graph, with its edges and its parameters: the program may read them and set others. Owns:
+//! creating such a kernel for a parameter layout. Must not know: graphs.
 
 use std::collections::HashMap;
 use std::fmt::Write;

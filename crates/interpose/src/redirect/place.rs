@@ -1,4 +1,4 @@
-//! Where a replacement's table is filled: in the context in which its kernel is going to run.
+//! The context in which a replacement's table is filled: the one in which its kernel is going to run.
 //!
 //! Owns: finding and entering that context. Must not know: tables.
 

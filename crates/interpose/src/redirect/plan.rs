@@ -1,7 +1,6 @@
-//! The rules of this process, what they have matched, and what is said about that.
+//! The rules of this process, what they have matched, and the messages about that.
 //!
-//! Owns reading them, once, together with the tools of `CUSHIM_TOOL`. Must not know: how a replacement is brought into
-//! place.
+//! Owns reading them, once, together with the tools of `CUSHIM_TOOL`. Must not know: how a replacement is installed.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt as _;

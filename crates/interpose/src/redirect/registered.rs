@@ -1,6 +1,7 @@
-//! Registering images of ours with a runtime.
+//! Registers replacement images with a runtime.
 //!
-//! Owns: the runtime's functions for that, past our own hooks. Must not know: rules, launches.
+//! Owns: the runtime's functions for that, called directly and not through cushim's hooks. Must not know: rules,
+//! launches.
 
 use std::ffi::{CStr, CString};
 

@@ -1,6 +1,6 @@
-//! Images from a user's files, as CUDA takes them.
+//! Images from a user's files, in the form that CUDA accepts.
 //!
-//! Owns reading the files and repacking what the backend runs into a container. Must not know: rules.
+//! Owns reading the files, and repacking the images that the backend can run into a container. Must not know: rules.
 
 use std::path::PathBuf;
 

@@ -1,7 +1,7 @@
-//! Redirection where the runtime learns of images and kernels.
+//! Redirection in runtime calls that register images and kernels.
 //!
-//! Owns registering replacements beside the program's own images, and taking them out with those. Must
-//! not know: launches.
+//! Owns registering replacements beside the program's own images, and unregistering them together. Must not know:
+//! launches.
 
 use std::collections::HashMap;
 use std::ffi::CString;

@@ -1,4 +1,4 @@
-//! An image as rules match it.
+//! The properties of an image that rules match.
 //!
 //! Must not know: rules.
 

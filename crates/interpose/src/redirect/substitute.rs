@@ -1,6 +1,7 @@
-//! Another kernel for one launch, from an image that is not loaded yet.
+//! A different kernel for one launch, from an image that is not loaded yet.
 //!
-//! Owns: loading it by the face that launches, once for each context or runtime. Must not know: why it is wanted.
+//! Owns: loading it through the face that launches, once for each context or runtime. Must not know: why it is
+//! needed.
 
 use std::collections::HashMap;
 use std::ffi::{CStr, CString};

@@ -1,6 +1,6 @@
 //! A replacement for one module of the program, rewritten if it uses the program's variables.
 //!
-//! Owns: deciding that by both images, and keeping what was made. Must not know: when it is loaded, launches.
+//! Owns: deciding this from both images, and keeping the result. Must not know: when it is loaded, launches.
 
 use std::collections::HashMap;
 use std::sync::Mutex;

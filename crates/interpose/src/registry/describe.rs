@@ -1,7 +1,7 @@
-//! What a kernel takes, and its record in the trace.
+//! A kernel's parameters, and its record in the trace.
 //!
-//! Owns: when a kernel's parameter layout is looked for, and that its record is written before the first event that
-//! names it. Must not know: how images are read.
+//! Owns: when a kernel's parameter layout is read, and that its record is written before the first event that refers
+//! to it. Must not know: how images are read.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::Ordering;

@@ -1,7 +1,7 @@
 //! The records of kernels and modules.
 //!
-//! Owns: what is known of each, and a module's record in the trace. Records are never freed, so who has one needs no
-//! lock. Must not know: the tables that lead to them.
+//! Owns: the data of each, and a module's record in the trace. Records are never freed, so holding one needs no lock.
+//! Must not know: the tables that lead to them.
 
 use std::ffi::CStr;
 use std::sync::OnceLock;

@@ -1,9 +1,10 @@
-//! Records of modules that are gone, for the next ones of the same content.
+//! Records of unloaded modules, to be reused for modules of the same content.
 //!
-//! Owns: which records may be used again, and where they wait. Records are never freed, as whoever launches holds them
-//! without a lock, and events name kernels by number. But the record of an equal module says the same, whoever still
-//! holds it. So a program that loads and unloads a library all day keeps its records once, in memory and in the trace. (A handle
-//! or stub at an address that never was one takes some 50 bytes of the tables all the same; addresses come back.)
+//! Owns: which records may be reused, and the list of them. Records are never freed, because launches hold them
+//! without a lock, and events refer to kernels by number. But the record of an equal module has the same contents, so
+//! reusing it is right for any holder. So a program that loads and unloads a library all day keeps its records once,
+//! in memory and in the trace. (Each new address of a handle or stub still takes some 50 bytes of the tables;
+//! addresses recur.)
 //!
 //! Must not know: how content is compared.
 

@@ -1,6 +1,6 @@
-//! Where names and records of kernels lie.
+//! Memory for names and records of kernels.
 //!
-//! Owns: blocks of memory that are never given back: one allocation for many. Must not know: what is registered.
+//! Owns: blocks of memory that are never freed: one allocation for many records. Must not know: what is registered.
 
 use cushim_process::memory::Blocks;
 

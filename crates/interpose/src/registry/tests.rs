@@ -1,4 +1,4 @@
-//! Handles, addresses and kernels that come and go.
+//! Tests handles, addresses and kernels that are added and removed.
 
 use super::*;
 

@@ -1,6 +1,6 @@
-//! What cushim does for tools: the functions of `cushim_host`.
+//! The functions that cushim offers to tools: `cushim_host`.
 //!
-//! Must not know: when tools are asked.
+//! Must not know: when tools are called.
 
 use std::collections::HashMap;
 use std::ffi::{CStr, c_char, c_int, c_void};

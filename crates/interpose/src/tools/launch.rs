@@ -1,6 +1,6 @@
 //! Tools at a launch.
 //!
-//! Owns: showing a launch to the tools, and carrying out what they made of it. Must not know: rules.
+//! Owns: passing a launch to the tools, and carrying out their changes. Must not know: rules.
 
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,6 +1,6 @@
 //! Loads a tool, and reports why one cannot be loaded.
 //!
-//! Must not know: what tools are asked.
+//! Must not know: what tools are called for.
 
 use std::ffi::{CStr, CString, c_char, c_void};
 

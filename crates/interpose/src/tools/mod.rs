@@ -1,12 +1,12 @@
-//! Tools: a user's libraries, asked at every image and launch.
+//! Tools: a user's libraries, called at every image and launch.
 //!
-//! Owns: which tools there are, in what order they are asked, and what they are shown of images, kernels
-//! and calls ([`launch`] has launches). Where several tools answer, the first one's answer counts for
-//! images, and each sees of a launch what those before it made of it. Must not know: events.
+//! Owns: the list of tools, the order in which they are called, and what they are given of images, kernels and calls
+//! ([`launch`] has launches). For images the first tool's replacement counts; at a launch each tool sees the changes
+//! of those before it. Must not know: events.
 //!
-//! Tools are loaded when the rules are read: at the first CUDA call that brings an image or asks for a
-//! kernel. That is a `dlopen` in the middle of a program's call, as NVIDIA's own runtimes do one for the driver;
-//! it happens only where somebody asked for a tool, and no other thread waits for it.
+//! Tools are loaded when the rules are read: at the first CUDA call that passes an image or asks for a kernel. That
+//! is a `dlopen` inside a program's call, as NVIDIA's own runtimes make one for the driver; it happens only if the
+//! user named a tool, and no other thread waits for it.
 
 mod host;
 pub mod launch;

@@ -1,6 +1,6 @@
 //! A tool, and how it is called.
 //!
-//! Owns: whether this thread is in a callback. Must not know: what tools are asked.
+//! Owns: whether this thread is in a callback. Must not know: what tools are called for.
 
 use std::cell::Cell;
 use std::ffi::CString;

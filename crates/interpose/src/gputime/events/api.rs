@@ -1,7 +1,7 @@
-//! The driver's functions that event pairs need, past our own hooks.
+//! The driver's functions that event pairs need, called directly and not through cushim's hooks.
 //!
-//! Owns: finding them, and their signatures (CUDA Driver API, "Event", "Stream" and "Context
-//! Management"). Must not know: what they are used for.
+//! Owns: finding them, and their signatures (CUDA Driver API, "Event", "Stream" and "Context Management"). Must not
+//! know: what they are used for.
 
 use std::sync::atomic::{AtomicPtr, Ordering};
 

@@ -1,6 +1,6 @@
-//! What is counted of launches that are timed by events.
+//! Counts of launches that are timed by events.
 //!
-//! Must not know: who says it.
+//! Must not know: who reports them.
 
 use std::sync::atomic::AtomicU64;
 

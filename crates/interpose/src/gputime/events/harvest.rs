@@ -1,10 +1,10 @@
-//! Making and filling pools, and fetching the times of events, off the way of a launch.
+//! Creates and fills pools of events, and fetches the events' times; never during a launch.
 //!
-//! Owns: where the GPU's times lie on the clock. An event on a stream of our own, which nothing keeps
-//! busy, is put there and seen to be over between two looks at the clock: an *anchor*. Every time is the
-//! distance from an anchor before it. Anchors are renewed, since distances are 32-bit numbers.
+//! Owns: mapping GPU times to the host clock. It records an event on an idle stream of its own and waits for it
+//! between two readings of the clock: an *anchor*. Every time is the distance from an earlier anchor. Anchors are
+//! renewed, because distances are 32-bit numbers.
 //!
-//! One caller at a time is in here; a launch that finds somebody goes without.
+//! Only one thread at a time runs this code; a launch that finds another thread in it skips it.
 
 use std::collections::{HashMap, VecDeque};
 use std::panic::AssertUnwindSafe;

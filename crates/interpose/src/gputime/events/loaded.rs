@@ -1,11 +1,11 @@
-//! Which kernels' code is loaded in a context, so that no time of a launch counts the loading.
+//! Which kernels' code is loaded in a context, so that no launch's time includes loading.
 //!
-//! CUDA loads a kernel's code at its first launch (lazy loading, the default from CUDA 12 on): 17 to 160 ms
-//! between two events around a kernel of microseconds, measured on an H200. So the code is loaded before
-//! the first event: by `cuFuncLoad` (CUDA 12.4), for a runtime's kernel with what `cudaGetFuncBySymbol`
-//! answers. Where that cannot be, the launch has no time, and those after it have.
+//! CUDA loads a kernel's code at its first launch (lazy loading, the default since CUDA 12): 17 to 160 ms between two
+//! events around a kernel of microseconds, measured on an H200. So cushim loads the code before the first event: by
+//! `cuFuncLoad` (CUDA 12.4), for a runtime kernel with the function that `cudaGetFuncBySymbol` returns. If that is
+//! impossible, the first launch has no time, and later ones have.
 //!
-//! Owns: how code is loaded. Must not know: events.
+//! Owns: loading the code. Must not know: events.
 
 pub use crate::loaded::{is, set};
 

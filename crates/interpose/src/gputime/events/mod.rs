@@ -1,14 +1,14 @@
-//! GPU time of launches by event pairs, where there is no CUPTI: an event of CUDA is put into the stream
-//! before a launch and one behind it, and the GPU notes when it comes past them.
+//! GPU time of launches by event pairs, if there is no CUPTI: cushim records one CUDA event in the stream before a
+//! launch and one after it, and the GPU stamps each.
 //!
-//! Owns: what happens around a launch. The events come from a pool that was filled before; nothing is
-//! waited for. No event is put into a stream that is being captured, where it would become a node of the
-//! program's graph, and none into a graph. Who fetches the times is [`harvest`].
+//! Owns: what happens around a launch. The events come from a pool that was filled in advance; nothing waits. cushim
+//! records no event into a graph, nor into a stream that is being captured, where it would become a node of the
+//! program's graph. [`harvest`] fetches the times.
 //!
-//! What is measured is more than the kernel: the time from the moment when all earlier work of the stream
-//! was done until the kernel was. On a stream without work that begins before the launch itself has reached
-//! the GPU (a launch whose call took long there has no time, see [`harvest`]); and two kernels of one stream that would have overlapped, no longer do. The loading of a
-//! kernel's code is not among it: see [`loaded`].
+//! The measured time is more than the kernel's: it starts when all earlier work of the stream is complete. On an idle
+//! stream it starts before the launch itself reaches the GPU (a launch whose call took long there gets no time, see
+//! [`harvest`]); and two kernels of one stream that would have overlapped no longer do. It does not include loading a
+//! kernel's code: see [`loaded`].
 //!
 //! Must not know: CUPTI.
 

@@ -1,7 +1,7 @@
-//! Event pairs that wait for a launch, and those that wait for the GPU.
+//! Unused event pairs, and pairs whose events the GPU has yet to reach.
 //!
-//! Owns: one pool per context, in tables that never move: a launch takes a pair and gives it back
-//! without a lock or an allocation. Must not know: the driver.
+//! Owns: one pool per context, in tables that never move: a launch takes a pair and returns it without a lock or an
+//! allocation. Must not know: the driver.
 
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
