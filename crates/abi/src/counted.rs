@@ -1,7 +1,7 @@
-//! What `libvcuda.so` tells `libcushim.so` of a launch whose work it has counted, and how it finds whom to tell.
+//! The interface by which `libvcuda.so` reports a launch whose work it counted to `libcushim.so`.
 //!
-//! Owns the names and types of the two functions. Both sides are of one build; the size says that they are. Must not know what is
-//! counted, or what becomes of it.
+//! Owns the names and types of the two functions, which `libvcuda.so` finds by name. Both libraries come from one
+//! build; the structure's size confirms that. Must not know what is counted, or what happens with it.
 
 use std::ffi::{CStr, c_char};
 

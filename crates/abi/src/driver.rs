@@ -1,9 +1,9 @@
-//! The functions of the CUDA driver that are hooked, each declared once, by the name that libcuda
-//! exports. A row is `class how [names] (arguments) -> result;` with `how` as in [`crate::runtime`], its
-//! handlers in `cushim_interpose::driver`.
+//! The hooked functions of the CUDA driver, each declared once, by the name that libcuda exports. A row is `class how
+//! [names] (arguments) -> result;` with `how` as in [`crate::runtime`]; the handlers are in
+//! `cushim_interpose::driver`.
 //!
-//! Forms that take 32-bit device pointers (`cuMemAlloc` without `_v2` and its like, CUDA 3.1 and older)
-//! are not hooked: no header has named them since 2010.
+//! Forms that take 32-bit device pointers (`cuMemAlloc` without `_v2` and similar, CUDA 3.1 and older) are not
+//! hooked: no header has named them since 2010.
 //!
 //! Source: CUDA Driver API reference 11.8, 12.9, 13.0 and cuda.h.
 

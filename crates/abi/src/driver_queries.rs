@@ -1,9 +1,10 @@
-//! The functions of the CUDA driver that are exported but not hooked, each declared once, by the name that
-//! libcuda exports.
+//! The functions of the CUDA driver that are exported but not hooked, each declared once, by the name that libcuda
+//! exports.
 //!
-//! Together with [`crate::driver`] this is every function of libcuda 550 and every one that the headers
-//! up to 13.5 declare (`tests/names.txt`). A row is `[names] (arguments) -> result;`, or `[names] ? -> i32;`
-//! for what no header declares: its arguments are unknown, its result is taken for a status. Forms from before CUDA 3.2 take device addresses and sizes of 32 bits.
+//! Together with [`crate::driver`] this is every function of libcuda 550 and every one that the headers up to 13.5
+//! declare (`tests/names.txt`). A row is `[names] (arguments) -> result;`, or `[names] ? -> i32;` if no header
+//! declares the function: its arguments are unknown, and its result is treated as a status. Forms from before CUDA
+//! 3.2 take device addresses and sizes of 32 bits.
 //!
 //! Source: cuda.h, cudaGL.h, cudaEGL.h, cudaVDPAU.h of 11.8 to 13.5 with `__CUDA_API_VERSION_INTERNAL`
 //! defined; a function has one signature in all of them.

@@ -1,5 +1,4 @@
-//! A number for every function that virtual CUDA has: its place in the two tables that the thin
-//! libraries jump through.
+//! The number of every function of virtual CUDA: its index in the two tables that the thin libraries jump through.
 //!
 //! Owns the numbers. They hold within one build only. Must not know: the functions.
 

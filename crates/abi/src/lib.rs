@@ -1,10 +1,10 @@
 //! CUDA's own types, error codes and function signatures, each declared once.
 //!
-//! Owns: the tables of functions that are hooked ([`runtime_functions!`], [`driver_functions!`],
-//! [`offload_functions!`]: LLVM's libomptarget; [`hip_functions!`]: AMD's HIP runtime), from which
-//! exports, recording and printing come, and of all others ([`runtime_queries!`], [`driver_queries!`]; both
-//! at once: [`all_runtime_functions!`], [`all_driver_functions!`]); argument types; structure layouts. Must not know: what anybody does
-//! with a call. No dependencies.
+//! Owns: the tables of hooked functions ([`runtime_functions!`], [`driver_functions!`], [`offload_functions!`]:
+//! LLVM's libomptarget; [`hip_functions!`]: AMD's HIP runtime), from which exports, recording and printing are
+//! generated; the tables of all other functions ([`runtime_queries!`], [`driver_queries!`]; both together:
+//! [`all_runtime_functions!`], [`all_driver_functions!`]); argument types; structure layouts. Must not know: what
+//! anybody does with a call. No dependencies.
 
 // It runs in other people's processes: nothing in it may panic.
 #![cfg_attr(

@@ -1,6 +1,6 @@
-//! Functions by the name that they are exported under: of which library is it, and how does the manual call it?
+//! Looks up functions by exported name: the library that has it, and the name in the manual.
 //!
-//! Owns the look-up in all tables, hooked or not. It allocates at its first use, so no hook may use it. Must not know: why
+//! Owns the lookup in all tables, hooked or not. It allocates on first use, so no hook may use it. Must not know: why
 //! somebody asks.
 
 use std::collections::HashMap;

@@ -1,13 +1,13 @@
-//! The functions of the CUDA runtime that are hooked, each declared once.
+//! The hooked functions of the CUDA runtime, each declared once.
 //!
 //! A row is `class how [majors] [names] (arguments) -> result;`
 //! - `how` is `observe` (record the arguments, forward, record the status), `record` (the same, but the function
-//!   answers no status) or the name of a handler in `cushim_interpose::runtime` in parentheses.
+//!   returns no status) or the name of a handler in `cushim_interpose::runtime` in parentheses.
 //! - `majors` are the runtime majors (11, 12, 13) whose library exports the names with these arguments.
 //! - a name is `identifier`, or `identifier = exported` where one exported name has several forms.
 //!
-//! Source: CUDA Runtime API reference 11.8, 12.9, 13.0 and their headers; `__cuda*`: crt/host_runtime.h
-//! and measured (docs/design/interposing.md, "The way of a launch").
+//! Source: CUDA Runtime API reference 11.8, 12.9, 13.0 and their headers; `__cuda*`: crt/host_runtime.h, and
+//! measurements (docs/design/interposing.md, "The way of a launch").
 
 /// Passes the whole table to macro `$then`, with `$extra` tokens in front.
 #[macro_export]

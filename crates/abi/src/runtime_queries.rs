@@ -1,13 +1,12 @@
 //! The functions of the CUDA runtime that are exported but not hooked, each declared once.
 //!
 //! Together with [`crate::runtime`] this is every name of libcudart 11.8, 12.4, 12.9, 13.0 and 13.5
-//! (`tests/names.txt`). A row is `[majors] [names] (arguments) -> result;`, names as there; or
-//! `[majors] [names] ? -> i32;` for what no header declares: its
-//! arguments are unknown, its result is taken for a status. The identifier without suffix is the newest
-//! form of a name that has several.
+//! (`tests/names.txt`). A row is `[majors] [names] (arguments) -> result;`, with names as in that module; or
+//! `[majors] [names] ? -> i32;` if no header declares the function: its arguments are unknown, and its result is
+//! treated as a status. If a name has several forms, the identifier without a suffix is the newest.
 //!
-//! Source: cuda_runtime_api.h and cuda_{gl,egl,vdpau}_interop.h of those releases, with
-//! `__CUDA_API_VERSION_INTERNAL` defined, which shows older forms and the per-thread ones.
+//! Source: cuda_runtime_api.h and cuda_{gl,egl,vdpau}_interop.h of those releases, with `__CUDA_API_VERSION_INTERNAL`
+//! defined, which declares older and per-thread forms, too.
 
 /// Passes the whole table to macro `$then`, with `$extra` tokens in front.
 #[macro_export]

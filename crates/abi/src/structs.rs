@@ -1,6 +1,6 @@
-//! Structures that CUDA passes by pointer, as far as they are read here: prefixes, never the whole.
+//! Structures that CUDA passes by pointer, as far as cushim reads them: prefixes, never the whole.
 //!
-//! Later versions may append fields: nothing here is copied by its size. Offsets are those of x86-64;
+//! Later versions may append fields, so nothing copies these structures by their size. Offsets are those of x86-64;
 //! source: driver_types.h, cuda.h (11.8 to 13.0), fatbinary_section.h.
 
 use crate::types::{Dim3, Extent};

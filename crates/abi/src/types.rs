@@ -1,7 +1,7 @@
-//! CUDA's argument types as they cross the boundary: transparent integers and plain structs.
+//! CUDA's argument types as calls pass them: transparent integers and plain structs.
 //!
-//! Enums and flags are integers, so that a value of a later version is data and not undefined
-//! behaviour. What a value means to a reader is its [`Shape`].
+//! Enums and flags are integers, so a value of a later version is data and not undefined behaviour. The [`Shape`]
+//! says how to print a value.
 //! Source: CUDA Runtime API and Driver API reference manuals, 11.8 to 13.0.
 
 macro_rules! shapes {

@@ -1,8 +1,9 @@
-//! What a call does on a GPU, as a column of the tables of hooks: kernels, a graph, so many bytes from here to there.
+//! What a call does on a GPU, as a column of the tables of hooks: kernels, a graph, or a copy or set with its size
+//! and direction.
 //!
-//! Owns the rows of functions that copy, set or launch a graph, by the whole exported name; also of those of the driver's that
-//! are not hooked, but that hooked functions of the runtime call. Must not know: what anybody does with a call. Source: CUDA Runtime API and Driver API reference manuals, 11.8 to 13.0;
-//! `hip_runtime_api.h` of ROCm 5.2.3.
+//! Owns the rows of functions that copy, set or launch a graph, by the whole exported name; also of driver functions
+//! that are not hooked but that hooked runtime functions call. Must not know: what anybody does with a call. Source:
+//! CUDA Runtime API and Driver API reference manuals, 11.8 to 13.0; `hip_runtime_api.h` of ROCm 5.2.3.
 
 use crate::{Class, DRIVER};
 

@@ -1,5 +1,5 @@
-//! Compares the tables with the lists of what the libraries export: each name of each major has
-//! exactly one row, and there is no other row.
+//! Compares the tables with the lists of the libraries' exports: each name of each major has exactly one row, and
+//! there is no other row.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! The words that are recorded for an argument, the value that a call wrote, and their printed form.
+//! Tests the words that are recorded for an argument, the value that a call wrote, and their printed form.
 
 use cushim_abi::offload::layout::{Entry, KIND_OPENMP, entries, map_word};
 use cushim_abi::types::*;

@@ -1,6 +1,6 @@
 //! `cushim ctl PID|FILE on|off|mark TEXT|status`: controls what a running process records.
 //!
-//! Must not know: how the process is told.
+//! Must not know: how the process receives it.
 
 use std::ffi::OsString;
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! The CUDA driver, as far as `replay` and `load` need it.
 //!
-//! Owns: loading the library, and turning its answers into errors. Must not know: what is launched.
+//! Owns: loading the library, and turning its status codes into errors. Must not know: what is launched.
 
 use std::ffi::{CString, c_char, c_void};
 use std::path::Path;

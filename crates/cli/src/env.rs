@@ -1,8 +1,8 @@
 //! `cushim env`: the environment that traces a program without the launcher, for `srun`, Dockerfiles and
 //! service files.
 //!
-//! Owns: the line of assignments, and that a shell splits it as it was meant. Must not know: what the
-//! library does with it.
+//! Owns: the line of assignments, quoted so that a shell splits it as intended. Must not know: what the library does
+//! with it.
 
 use std::ffi::{OsStr, OsString};
 use std::io::IsTerminal;

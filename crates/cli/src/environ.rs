@@ -1,7 +1,7 @@
 //! The environment variables `CUSHIM_*`: one for each option of `cushim trace`, by one rule.
 //!
-//! Owns: the rule (`--some-option` is `CUSHIM_SOME_OPTION`), that `0` and empty mean off, which names
-//! are known. Must not know: what an option means.
+//! Owns: the rule (`--some-option` is `CUSHIM_SOME_OPTION`), that `0` and empty mean off, the list of known names.
+//! Must not know: what an option means.
 
 use std::ffi::{OsStr, OsString};
 use std::sync::Mutex;

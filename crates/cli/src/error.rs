@@ -1,4 +1,4 @@
-//! What can go wrong in the program, and which exit code says so.
+//! Errors of the program, and their exit codes.
 
 use cushim_names::Foreign as _;
 use std::fmt;

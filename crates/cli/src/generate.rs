@@ -1,4 +1,4 @@
-//! `cushim completions` and `cushim man`: made from the same definition as the command line.
+//! `cushim completions` and `cushim man`: generated from the definition of the command line.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,8 +1,8 @@
 //! The program `cushim`: one module for each subcommand, and the tree that holds them.
 //!
-//! Owns: the command line, exit codes, how messages look. Every subcommand is a module with a struct of
-//! arguments and `run`, which answers the exit code or an [`Error`]; only [`main`] prints errors.
-//! Must not know: CUDA functions, or the bytes of any file format.
+//! Owns: the command line, exit codes, how messages look. Every subcommand is a module with a struct of arguments and
+//! `run`, which returns the exit code or an [`Error`]; only [`main`] prints errors. Must not know: CUDA functions, or
+//! the bytes of any file format.
 
 use std::io::Write;
 use std::process::ExitCode;

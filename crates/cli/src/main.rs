@@ -1,4 +1,4 @@
-//! The program `cushim`; everything is in the library beside it, where fuzz targets reach it.
+//! The program `cushim`; all code is in the library beside it, so that fuzz targets can call it.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! The preloaded libraries: where they are, and how LD_PRELOAD is to name them.
+//! The preloaded libraries: where they are, and how LD_PRELOAD must name them.
 //!
 //! Owns: the search for libcushim.so and the files beside it, the loader's syntax for LD_PRELOAD and
 //! LD_AUDIT, links for paths that this syntax cannot express. Must not know: options of subcommands.

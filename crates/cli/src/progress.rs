@@ -1,6 +1,6 @@
-//! How far something has come, on a terminal: a bar for reading traces, a line for what has no measure.
+//! Progress on a terminal: a bar for reading traces, a line for work of unknown length.
 //!
-//! Must not know: what is made of them.
+//! Must not know: what work it is.
 
 use std::io::{IsTerminal, stderr};
 use std::sync::Arc;

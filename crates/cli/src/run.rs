@@ -1,6 +1,6 @@
-//! `cushim run`: a program with the chosen CUDA, without a trace.
+//! `cushim run`: runs a program with the chosen CUDA, without a trace.
 //!
-//! Owns: becoming the program. Must not know: what is preloaded, or recording.
+//! Owns: replacing this process by the program (`exec`). Must not know: what is preloaded, or recording.
 
 use std::path::PathBuf;
 

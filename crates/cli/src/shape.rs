@@ -1,4 +1,4 @@
-//! Shapes of grids and blocks as options give them.
+//! Shapes of grids and blocks in options.
 //!
 //! Owns the notation. Must not know what is launched.
 

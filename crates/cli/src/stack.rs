@@ -1,7 +1,7 @@
-//! A stack of our own, where the one that we were given is small (`ulimit -s 64`).
+//! A larger stack, if the process was given a small one (`ulimit -s 64`).
 //!
-//! Reading a command line alone takes more than that. The program that is started keeps its limit, and this process its
-//! one thread: signals are taken by it (see `launch::signals`). Must not know: what runs on it.
+//! Parsing a command line alone needs more. The started program keeps its limit, and this process keeps its one
+//! thread, which receives the signals (see `launch::signals`). Must not know: what runs on it.
 
 use std::ptr;
 

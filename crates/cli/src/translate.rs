@@ -1,6 +1,6 @@
-//! `cushim translate FILE --target gfx90a -o out.hipfb`: the PTX of a file as code of AMD's GPUs.
+//! `cushim translate FILE --target gfx90a -o out.hipfb`: translates the PTX of a file to code for AMD GPUs.
 //!
-//! Owns: which PTX of a file is translated, and the bundle that comes of it. Must not know: how code is made.
+//! Owns: which PTX of a file is translated, and the resulting bundle. Must not know: how code is generated.
 
 use std::path::{Path, PathBuf};
 

@@ -1,6 +1,6 @@
-//! Compressed output: what is written to a file whose name ends in `.zst`.
+//! Compressed output: a file whose name ends in `.zst`.
 //!
-//! Owns: the ending, and that whatever was flushed can be read, also where the writer was killed then. Must not know:
+//! Owns: the suffix, and that all flushed data can be read, even if the writer was killed afterwards. Must not know:
 //! what is written.
 
 use std::io::{self, Write};

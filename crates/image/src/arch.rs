@@ -1,4 +1,4 @@
-//! What an image is compiled for.
+//! The architecture that an image is compiled for.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! What is known of one kernel or device function, whichever format says it.
+//! The properties of one kernel or device function, in any format.
 
 use crate::params::layout::ParamLayout;
 

@@ -1,13 +1,11 @@
 //! Device-image containers: bytes in, borrowed views out.
 //!
-//! Owns the reading and writing of everything that carries device code:
-//! NVIDIA fat binaries, cubins and PTX, LLVM's OffloadBinary, clang's bundles,
-//! HIP fat binaries and AMDGPU code objects, and finding them in host files.
-//! It must not know any CUDA call, any process state or any file system: every
-//! reader takes a byte slice. It never panics on what it reads, and never
-//! allocates more than [`Limits`] allows.
+//! Owns reading and writing everything that contains device code: NVIDIA fat binaries, cubins and PTX, LLVM's
+//! OffloadBinary, clang's bundles, HIP fat binaries and AMDGPU code objects, and finding them in host files. It must
+//! not know any CUDA call, process state or file system: every reader takes a byte slice. It never panics on its
+//! input, and never allocates more than [`Limits`] allows.
 //!
-//! The way in depends on the question:
+//! Entry points by question:
 //! - [`sniff()`] and [`extent()`]: what do these bytes start with, how long is it?
 //! - [`find_params`] and [`index`]: how are a kernel's parameters laid out?
 //! - [`fatbin`], [`cubin`], [`ptx`]: the formats one by one.

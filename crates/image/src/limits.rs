@@ -1,4 +1,4 @@
-//! How much a hostile image may cost its reader.
+//! Bounds on what a hostile image may cost its reader.
 
 /// Upper bounds that every reader of this crate keeps. Exceeding one is an
 /// [`Error::TooBig`](crate::error::Error::TooBig) that names the limit.

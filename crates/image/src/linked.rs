@@ -1,8 +1,8 @@
-//! Several PTX texts as one image, as our own linker gives them to the program (`cuLinkComplete`).
+//! Several PTX texts as one image, as cushim's own linker returns them to the program (`cuLinkComplete`).
 //!
-//! Owns the format: a mark, the length of all, the number of texts, each text behind its length; numbers
-//! of 64 bits, little-endian. The program may copy the image, keep it in a file and load it later. Must not
-//! know: linking itself, which our driver does when the image is loaded.
+//! Owns the format: a magic number, the total length, the number of texts, then each text after its length; all
+//! numbers have 64 bits, little-endian. The program may copy the image, keep it in a file and load it later. Must not
+//! know: linking itself, which cushim's driver does when it loads the image.
 
 use std::borrow::Cow;
 

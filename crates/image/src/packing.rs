@@ -1,4 +1,4 @@
-//! The ways in which containers pack bytes, by name. Must not know how that is done.
+//! The compression methods of containers, by name. Must not know how to unpack them.
 
 use std::fmt;
 

@@ -1,10 +1,8 @@
-//! How much work an input may cause: counted, not timed.
+//! A limit on the work that an input may cause: counted, not timed.
 //!
-//! Owns the bound that makes every reader linear. Tables of a hostile file may
-//! claim the same bytes again and again, each claim in its bounds; so a reader
-//! charges the bytes that it looks at, copies or unpacks, and ends with
-//! [`Error::TooBig`] where that is many times over what it was given. Must not
-//! know any format.
+//! Owns the bound that makes every reader linear. Tables of a hostile file may claim the same bytes again and again,
+//! each claim within bounds. So a reader charges the bytes that it reads, copies or unpacks, and stops with
+//! [`Error::TooBig`] if they are many times more than its input. Must not know any format.
 
 use crate::error::{Error, Result};
 use crate::limits::Limits;

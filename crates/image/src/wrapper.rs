@@ -1,8 +1,7 @@
-//! The 24-byte host-side wrappers that registration functions are given.
+//! The 24-byte host-side wrappers that programs pass to registration functions.
 //!
-//! Owns their layout (`fatbinary_section.h` of CUDA 11.8 to 13.5, LLVM's
-//! `OffloadWrapper.cpp`); must not follow the pointers in them: whoever holds
-//! the wrapper knows the address space.
+//! Owns their layout (`fatbinary_section.h` of CUDA 11.8 to 13.5, LLVM's `OffloadWrapper.cpp`); must not follow the
+//! pointers in them: only the caller knows the address space.
 
 use crate::bytes::Bytes;
 use crate::error::Result;

@@ -1,4 +1,4 @@
-//! Written and refused images, to the byte; other readers would accept some of the refused ones.
+//! Compares written and refused images byte for byte; other readers would accept some of the refused ones.
 
 use cushim_image::fatbin::{self, Fatbin, Kind, flags};
 use cushim_image::{Arch, Codec, Limits, Work, codec, index, offload, ptx, wrapper};

@@ -1,5 +1,5 @@
-//! The fuzz targets' functions over seeds, damaged seeds and every input with which
-//! fuzzing once found a fault: a short fuzzing run in every test run.
+//! Runs the fuzz targets' functions on seeds, damaged seeds and every input with which fuzzing once found a fault: a
+//! short fuzzing run in every test run.
 
 use cushim_testkit::{corpus, image as targets};
 

@@ -1,11 +1,12 @@
-//! Which functions of a stripped program are those of an object file of a near version.
+//! Matches the functions of a stripped program with those of an object file of a near version.
 //!
-//! Near versions have the same functions in the same order, most of them equal but for what the linker writes. Those that
-//! are equal to one place only, and in order, are found first. What they refer to says where other functions are; and a function that
-//! differs is found by what it refers to: a distance that leads to where a function was found, which nearly nothing else there refers
-//! to. Bytes, sizes and relocations are compared; no instruction is read.
+//! Near versions have the same functions in the same order, most of them equal except for the bytes that the linker
+//! writes. Functions that match exactly one address, and in order, are found first. What they refer to gives the
+//! addresses of other functions. A function that differs is found by its own references: a relative distance in it
+//! leads to a function that was found already, and hardly any other bytes do. Bytes, sizes and relocations are
+//! compared; no instruction is decoded.
 //!
-//! Owns: that comparison; one contradiction, and nothing is found. Must not know: names.
+//! Owns: that comparison; after a single contradiction it reports nothing. Must not know: names.
 
 use crate::archive::Parts;
 use crate::file::File;

@@ -1,7 +1,7 @@
-//! A static runtime's archive (`libcudart_static.a`), whose symbols a stripped program lacks.
+//! The archive of a static runtime (`libcudart_static.a`), which has the symbols that a stripped program lacks.
 //!
-//! Owns: reading an archive (ar(5)), and the functions of one of its objects: their bytes, which of them the linker leaves as they are, and
-//! which other functions they refer to. Must not know: programs, nor what a runtime consists of.
+//! Owns: reading an archive (ar(5)), and the functions of one of its objects: their bytes, which bytes the linker
+//! leaves unchanged, and the functions that they refer to. Must not know: programs, nor what a runtime consists of.
 
 use object::SymbolIndex;
 use object::elf;

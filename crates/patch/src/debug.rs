@@ -1,7 +1,7 @@
-//! Separate files with the symbols of a stripped one.
+//! Separate debug files with the symbols of a stripped file.
 //!
-//! Owns: the places where such files are by convention (GDB's manual, "Separate Debug Files"), and the
-//! proof that one belongs to a file: its addresses are used to overwrite code. Must not know: opening files.
+//! Owns: the conventional locations of such files (GDB's manual, "Separate Debug Files"), and the proof that one
+//! belongs to a file, because its addresses are used to overwrite code. Must not know: opening files.
 
 use object::elf;
 use object::read::elf::{FileHeader, SectionHeader};

@@ -1,6 +1,6 @@
-//! What a library offers under one version node.
+//! The exports of a library under one version node.
 //!
-//! Owns: the lookup by name and version. Must not know: which libraries are asked, and in which order.
+//! Owns: the lookup by name and version. Must not know: which libraries are searched, and in which order.
 
 use object::elf;
 use object::read::elf::{SectionHeader, Sym};

@@ -1,7 +1,7 @@
-//! One ELF file: its tables, and the few facts that decide whether it concerns us.
+//! One ELF file: its tables, and the few facts that decide whether it concerns cushim.
 //!
-//! Owns: reading headers, dynamic section and dynamic symbols, all of them bounded by the file's bytes.
-//! Must not know: what a runtime consists of beyond the names asked for here.
+//! Owns: reading headers, dynamic section and dynamic symbols, all bounded by the file's length. Must not know: what
+//! a runtime consists of, except the names in this file.
 
 use object::elf::{self, FileHeader64, ProgramHeader64};
 use object::read::elf::{

@@ -1,5 +1,5 @@
-//! Where the functions of a stripped file begin and end, by its table for unwinding (`.eh_frame_hdr` and `.eh_frame`, Linux
-//! Standard Base, "Exception Frames"), which programs keep.
+//! Where the functions of a stripped file begin and end, from its unwind table (`.eh_frame_hdr` and `.eh_frame`,
+//! Linux Standard Base, "Exception Frames"), which stripping keeps.
 //!
 //! Owns: reading that table as linkers write it. Must not know: what the functions are.
 

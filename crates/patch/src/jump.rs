@@ -1,4 +1,4 @@
-//! The jump that is written over a function's beginning. Must not know: where it is written.
+//! The jump that overwrites a function's entry. Must not know: where it is written.
 
 /// Bytes of a jump to any address.
 pub const JUMP: usize = 14;

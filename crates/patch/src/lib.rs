@@ -1,13 +1,13 @@
-//! CUDA runtimes that are linked into a program or a library: nvcc's default.
+//! CUDA runtimes that are linked statically into a program or a library: nvcc's default.
 //!
-//! Nothing of such a runtime can be preloaded: its functions are private. But where symbols are left,
-//! the file says where each begins, and a jump at its entry leads to a function of the same name in
-//! another library. Here is what can be read and decided from the files' bytes: whether there is a runtime
-//! ([`Facts`]), which major it is and where its functions are ([`Runtime`]), whether a separate file has
-//! the symbols of this one ([`debug`]), or an archive of its version or a near one has them ([`archive`]), where each is to lead ([`Exports`]), and what is to be written
+//! Preloading cannot replace such a runtime: its functions are local symbols. But if the file has symbols, they say
+//! where each function begins, and a jump at its entry can lead to a function of the same name in another library.
+//! This crate reads and decides from the files' bytes: whether there is a runtime ([`Facts`]), its major and its
+//! functions' addresses ([`Runtime`]), whether a separate file has the symbols of a stripped one ([`debug`]), or an
+//! archive of its version or a near one ([`archive`]), where each jump leads ([`Exports`]), and which bytes to write
 //! ([`Plan`]).
 //!
-//! Must not know: processes. Nobody's memory is read or written here; addresses are those in the file.
+//! Must not know: processes. It neither reads nor writes any process's memory; addresses are those in the file.
 
 // It runs in other people's processes: nothing in it may panic.
 #![cfg_attr(

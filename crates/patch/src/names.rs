@@ -1,7 +1,8 @@
-//! Names of symbols, and the lookup of one by a file's own hash table.
+//! Names of symbols, and the lookup of a name by the file's own hash table.
 //!
-//! Owns: what a name may cost. A name ends with a zero byte, so whoever reads one reads to it; in a crafted file all symbols share
-//! one name of megabytes. Here no name is read further than the longest that matters. Must not know: which names matter.
+//! Owns: a bound on the cost of a name. A name ends with a zero byte, so a reader scans to it; in a crafted file all
+//! symbols share one name of megabytes. Here no name is read further than the longest name that matters. Must not
+//! know: which names matter.
 
 use object::elf;
 use object::read::elf::{SectionHeader, Sym, SymbolTable};

@@ -1,6 +1,6 @@
-//! What is to be written into a program's code.
+//! The bytes to write into a program's code.
 //!
-//! Owns: the checks that make sure that it fits and stands alone. Must not know: memory.
+//! Owns: the checks that each jump fits and overlaps nothing. Must not know: memory.
 
 use crate::error::Error;
 use crate::file::File;

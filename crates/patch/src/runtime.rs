@@ -1,6 +1,6 @@
 //! The runtime inside a file: its major and its functions.
 //!
-//! Owns: which symbols are a runtime's, and how much room each has. Must not know: where they are to lead.
+//! Owns: which symbols belong to a runtime, and how many bytes each has. Must not know: where their jumps lead.
 
 use object::elf;
 use object::read::elf::{SectionHeader, Sym};

@@ -1,4 +1,4 @@
-//! The functions that a library offers and imports, and where the loader reads them.
+//! The functions that a library exports and imports, and where the loader reads them.
 //!
 //! Owns: the dynamic symbol table as the loader has it in memory. Must not know: which functions matter.
 

@@ -1,7 +1,7 @@
-//! How much work an input may cause: counted, not timed.
+//! A limit on the work that an input may cause: counted, not timed.
 //!
-//! Owns: the bound that makes a reader linear where tables of a crafted file claim the same bytes again and again. Must not know:
-//! what is read.
+//! Owns: the bound that keeps a reader linear if tables of a crafted file claim the same bytes again and again. Must
+//! not know: what is read.
 
 use std::cell::Cell;
 

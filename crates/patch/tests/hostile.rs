@@ -1,5 +1,5 @@
-//! Files whose symbols claim the same bytes again and again take time in proportion to their length: four times the bytes took
-//! sixteen times as long.
+//! Files whose symbols claim the same bytes again and again take time in proportion to their length. (Before, four
+//! times the bytes took sixteen times as long.)
 
 #[allow(dead_code)]
 #[path = "../../cli/examples/hostile_bench/elf.rs"]

@@ -1,5 +1,5 @@
-//! A library with a static runtime, built by the installed compiler: the functions found in it, and that
-//! damaged copies do no harm.
+//! A library with a static runtime, built by the installed compiler: its functions are found, and damaged copies do
+//! no harm.
 
 use cushim_testkit::{corpus, patch as fuzz};
 

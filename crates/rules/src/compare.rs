@@ -1,6 +1,6 @@
-//! Comparing what two kernels wrote.
+//! Compares the memory that two kernels wrote.
 //!
-//! Owns: what is compared, and as what. Must not know: where the bytes come from.
+//! Owns: what is compared, and as which element type. Must not know: where the bytes come from.
 
 /// How a replacement is compared with the program's kernel.
 #[derive(Clone, Debug, Default, PartialEq)]

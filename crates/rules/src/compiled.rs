@@ -1,11 +1,11 @@
-//! Rules as the launcher hands them to the library: one word in an environment variable.
+//! Rules as the launcher passes them to the library: one word in an environment variable.
 //!
-//! Owns the form. Everything that can be wrong with a manifest was said by the launcher; the library, which runs in
-//! other people's processes, needs no reader of manifests. Must not know: where rules come from.
+//! Owns the format. The launcher has reported everything that can be wrong with a manifest; the library, which runs
+//! in other people's processes, needs no manifest parser. Must not know: where rules come from.
 //!
-//! The form: fields with a comma behind each: [`VERSION`], the manifest's path, how many rules there are, and the rules. A text is `=` and its bytes, of which all but
-//! letters, digits and `_-./` are written `%XX`, so that a shell takes the whole as one word; what is not given is `-`;
-//! a list is its length and its members.
+//! The format: fields, each followed by a comma: [`VERSION`], the manifest's path, the number of rules, and the
+//! rules. A string is `=` and its bytes, in which all but letters, digits and `_-./` are written `%XX`, so that a
+//! shell takes the whole as one word; a missing value is `-`; a list is its length and its members.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;

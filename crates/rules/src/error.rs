@@ -1,4 +1,4 @@
-//! What is wrong with the text of a rule, and where.
+//! An error in the text of a rule, and its position.
 
 use std::fmt;
 use std::path::PathBuf;

@@ -1,7 +1,7 @@
-//! Rules of redirection: which kernels and images are replaced by what.
+//! Redirection rules: which kernels and images are replaced, and by what.
 //!
-//! Owns the shape of rules, deciding whether one matches, comparing what two kernels wrote, and the compiled form in
-//! which the launcher hands rules to the library ([`compiled`]). Must not know: the language of manifests
+//! Owns the structure of rules, deciding whether one matches, comparing what two kernels wrote, and the compiled form
+//! in which the launcher passes rules to the library ([`compiled`]). Must not know: the language of manifests
 //! (`crates/manifest`), containers, CUDA calls, how a replacement is carried out.
 
 mod compare;

@@ -1,7 +1,7 @@
-//! Rules: what they are about and what they do.
+//! Rules: their conditions and actions.
 //!
-//! Owns the shape of a rule, and the short form `KERNEL=FILE`. Must not know: how rules are written down otherwise,
-//! whether the files that they name are there.
+//! Owns the structure of a rule, and the short form `KERNEL=FILE`. Must not know: the other notations of rules,
+//! whether the files that they name exist.
 
 use std::path::{Path, PathBuf};
 

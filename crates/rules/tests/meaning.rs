@@ -1,4 +1,4 @@
-//! Compiled rules match and compare as the manifest's rules do.
+//! Compiled rules match and compare like the manifest's rules.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 

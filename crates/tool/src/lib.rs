@@ -1,8 +1,7 @@
 //! The C interface of tools, from which `include/cushim.h` is generated.
 //!
-//! Owns: the structures that cross between the preloaded library and a tool. Must not know: who fills
-//! them. Everything is plain data; what is added goes to the end of a structure, whose `size` says how
-//! much of it is there.
+//! Owns: the structures that the preloaded library and a tool exchange. Must not know: who fills them. Everything is
+//! plain data; new fields are appended to a structure, whose `size` says how much of it is present.
 
 // It runs in other people's processes: nothing in it may panic.
 #![cfg_attr(

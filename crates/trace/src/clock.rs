@@ -1,4 +1,4 @@
-//! The clock of the recorder: the time-stamp counter where it is invariant, the monotonic clock else.
+//! The recorder's clock: the time-stamp counter if it is invariant, else the monotonic clock.
 //!
 //! Must not know: files or events.
 

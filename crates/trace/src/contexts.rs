@@ -1,7 +1,7 @@
-//! Which device a context is on, at any time of a trace.
+//! The device of a context, at any time of a trace.
 //!
-//! Owns the order of what was told of contexts: a driver gives the handle of a destroyed context out again, for another
-//! device too, so that a handle alone says nothing. Must not know how that is stored.
+//! Owns the order of the records about contexts: a driver reuses the handle of a destroyed context, also for another
+//! device, so a handle alone does not identify one. Must not know how the records are stored.
 
 use std::collections::{BTreeMap, BTreeSet};
 

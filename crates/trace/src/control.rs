@@ -1,8 +1,8 @@
-//! Controlling a process that records, from outside: on, off, a mark. Through its file's first page, which
-//! both have mapped; the process is not interrupted.
+//! Controls a recording process from outside: on, off, a mark. It uses the first page of the trace file, which both
+//! processes have mapped; the process is not interrupted.
 //!
-//! Owns: that the file is a trace of the same user whose process is alive and has it mapped.
-//! Must not know: how a command line says so.
+//! Owns: the check that the file is a trace of the same user whose process is alive and has it mapped. Must not know:
+//! the command line.
 
 use std::fs::{self, File};
 use std::io;

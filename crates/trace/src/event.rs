@@ -1,4 +1,4 @@
-//! Events as a reader hands them out: decoded, borrowed from the reader's buffer.
+//! Events as a reader returns them: decoded, borrowed from the reader's buffer.
 //!
 //! Must not know: where the bytes came from, or how anything is printed.
 

@@ -1,5 +1,5 @@
-//! The bytes of a trace file. Little-endian, append-only: offsets and numbers that stand here never
-//! change their meaning; new event kinds, metadata kinds and trailing fields may be added.
+//! The bytes of a trace file. Little-endian, append-only: offsets and numbers in this file never change their
+//! meaning; new event kinds, metadata kinds and trailing fields may be added.
 //!
 //! ```text
 //! 0      file header, one page
@@ -8,9 +8,9 @@
 //!          +64  events: 64-byte slots, written by one thread; or metadata records
 //! ```
 //!
-//! An event takes one or several slots. Its first word is stored last, with release order: a slot whose
-//! first word is zero has not been written, and nothing behind it in that chunk has either. `done` is
-//! stored after the traced call came back: an event without it was still inside the call.
+//! An event takes one or several slots. Its first word is stored last, with release order: if a slot's first word is
+//! zero, neither that slot nor any later one in the chunk has been written. `done` is stored after the traced call
+//! returned: an event without it was still inside the call.
 
 mod mapped;
 

@@ -1,12 +1,12 @@
 //! Event layout, recorder and reader of cushim traces.
 //!
-//! Owns: the bytes of a `.cushim` file ([`layout`], an append-only ledger), the clock ([`clock`]), the
-//! recorder that a preloaded process writes with ([`recorder`]), the metadata records ([`meta`]) and
-//! the reader that every view is built on ([`reader`]), speaking to a process that records ([`control`]), and
-//! how files that are for the user alone come to be ([`private`]).
+//! Owns: the bytes of a `.cushim` file ([`layout`], append-only), the clock ([`clock`]), the recorder that a
+//! preloaded process writes with ([`recorder`]), the metadata records ([`meta`]), the reader that every view is built
+//! on ([`reader`]), controlling a recording process ([`control`]), and creating files that only the user may read
+//! ([`private`]).
 //!
-//! Must not know: any CUDA function, any output format. Functions are numbers whose names, classes and
-//! argument shapes travel in the file itself, so that a reader of another version still reads it.
+//! Must not know: any CUDA function, any output format. Functions are numbers; the file contains their names, classes
+//! and argument shapes, so that a reader of another version can still read it.
 
 // It runs in other people's processes: nothing in it may panic.
 #![cfg_attr(

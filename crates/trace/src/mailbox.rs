@@ -1,7 +1,7 @@
-//! The words of the first page that others than the process write: the control word and the mailbox.
+//! The words of the first page that other processes may write: the control word and the mailbox.
 //!
-//! Owns: the states of a mailbox slot and who may move it on. Must not know: how the page was mapped, or
-//! what a control bit means to a call.
+//! Owns: the states of a mailbox slot and who may change them. Must not know: how the page was mapped, or what a
+//! control bit means to a call.
 
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};

@@ -1,4 +1,4 @@
-//! Metadata: what events refer to by number. Written once, never dropped, readable at any time.
+//! Metadata: the records that events refer to by number. Written once, never dropped, readable at any time.
 //!
 //! A record is `kind: u16, fields: u16, size: u32` and its fields, each `size: u32` and bytes padded to
 //! four; the record is padded to eight. Fields are only ever added at the end; unknown kinds are skipped.

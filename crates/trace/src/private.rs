@@ -1,8 +1,8 @@
-//! Files and folders that are for the user alone.
+//! Files and folders that only the user may read.
 //!
-//! Owns: how a file of ours comes to be, whoever writes it: mode 0600, folders 0700, never through a link
-//! that somebody else could have put there, and whole or not at all. A folder is opened once, and what is
-//! in it is reached by that descriptor: nobody can exchange it in between. Must not know: what is written.
+//! Owns: how cushim creates a file, for every writer: mode 0600, folders 0700, never through a link that somebody
+//! else could have put there, and whole or not at all. A folder is opened once, and its files are reached by that
+//! descriptor, so nobody can exchange the folder in between. Must not know: what is written.
 
 use std::ffi::{CString, OsStr, OsString};
 use std::fs::{DirBuilder, File, Metadata, OpenOptions};

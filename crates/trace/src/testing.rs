@@ -1,7 +1,7 @@
-//! Trace files made up by hand, for tests of views and readers (feature `testing`).
+//! Hand-made trace files, for tests of views and readers (feature `testing`).
 //!
-//! Owns: writing [`Event`]s into a file as the ledger has it, one tick being one nanosecond. Must not
-//! know: the recorder; the two share nothing but the ledger.
+//! Owns: writing [`Event`]s into a file by the layout, one tick being one nanosecond. Must not know: the recorder;
+//! the two share only the layout.
 
 use std::collections::BTreeMap;
 use std::io;

@@ -1,5 +1,5 @@
-//! `hipError_t` by name, as `hip_runtime_api.h` of ROCm 5.2.3 has it; the numbers are those of `cudaError_t` where both have
-//! one. Must not know: which call failed.
+//! `hipError_t` by name, as in `hip_runtime_api.h` of ROCm 5.2.3; an error that `cudaError_t` has, too, has the same
+//! number there. Must not know: which call failed.
 
 /// The name of a `hipError_t`.
 pub fn error_name(code: i32) -> Option<&'static str> {

@@ -1,13 +1,13 @@
-//! The functions of AMD's HIP runtime (libamdhip64) that are hooked, each declared once. A row is
-//! `class how "node" [names] (arguments) -> result;`, where `how` is `observe` or `record` as in [`crate::runtime`]
-//! or a handler's name in `cushim_interpose::hip`, and `node` the version node under which the library has the function: the
-//! release that brought it. A function that C++ exports stands as `name = mangled`.
+//! The hooked functions of AMD's HIP runtime (libamdhip64), each declared once. A row is `class how "node" [names]
+//! (arguments) -> result;`. `how` is `observe` or `record` as in [`crate::runtime`], or a handler's name in
+//! `cushim_interpose::hip`; `node` is the version node of the function in the library, named after the release that
+//! introduced it. A function with a mangled C++ name is written `name = mangled`.
 //!
-//! Not hooked: queries, `__hipPushCallConfiguration` and `__hipPopCallConfiguration` (the launch that follows shows what they
-//! hold), nodes of graphs but for kernels, and textures.
+//! Not hooked: queries, `__hipPushCallConfiguration` and `__hipPopCallConfiguration` (the launch that follows has the
+//! same data), graph nodes other than kernels, and textures.
 //!
-//! Source: `hip_runtime_api.h` and `hip_ext.h` of ROCm 5.2.3, of 7.2 what came later; `hipamd/src/hip_hcc.map.in` of ROCm 7.2
-//! (nodes).
+//! Source: `hip_runtime_api.h` and `hip_ext.h` of ROCm 5.2.3, for later functions of 7.2; `hipamd/src/hip_hcc.map.in`
+//! of ROCm 7.2 (nodes).
 
 pub mod errors;
 

@@ -1,7 +1,7 @@
-//! What programs of LLVM's offloading hand to libomptarget: descriptors, tables of entries, arguments of kernels,
-//! places in the source, types of mappings.
+//! The data that programs with LLVM's offloading pass to libomptarget: descriptors, tables of entries, kernel
+//! arguments, source locations, mapping types.
 //!
-//! Owns the layouts, x86-64. Bytes and texts in, values out: pointers are numbers here and are never followed.
+//! Owns the layouts, x86-64. Bytes and strings in, values out: pointers are numbers here and are never followed.
 //! Source: `offload/include/Shared/APITypes.h`, `offload/include/omptarget.h`,
 //! `llvm/include/llvm/Frontend/Offloading/Utility.h` (LLVM 15 to 22).
 

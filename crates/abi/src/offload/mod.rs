@@ -1,11 +1,10 @@
-//! The functions of LLVM's libomptarget that are hooked, each declared once. A row is
-//! `class how [names] (arguments) -> result;`, where `how` is `observe` or `record` as in [`crate::runtime`],
-//! `value` (the call is recorded with its answer, which stands behind the arguments under the name [`RESULT`]) or a handler's
-//! name in `cushim_interpose::offload`.
+//! The hooked functions of LLVM's libomptarget, each declared once. A row is `class how [names] (arguments) ->
+//! result;`. `how` is `observe` or `record` as in [`crate::runtime`], `value` (the call is recorded with its result,
+//! stored after the arguments under the name [`RESULT`]), or a handler's name in `cushim_interpose::offload`.
 //!
-//! All of them stand under one version node, [`NODE`], since LLVM 12. What only asks (`omp_get_num_devices`, which
-//! libomp has too, `__tgt_target_nowait_query`), hands parts of a mapper on (`__tgt_push_mapper_component`) or has
-//! other arguments from release to release (`__tgt_target_kernel_replay`) is not hooked.
+//! Since LLVM 12 all of them have the version node [`NODE`]. Not hooked: queries (`omp_get_num_devices`, which libomp
+//! has too, `__tgt_target_nowait_query`), calls that pass on parts of a mapper (`__tgt_push_mapper_component`), and
+//! functions whose arguments differ between releases (`__tgt_target_kernel_replay`).
 //!
 //! Source: `offload/include/omptarget.h`, `offload/libomptarget/interface.cpp` and `exports` of LLVM 15 to 22.
 

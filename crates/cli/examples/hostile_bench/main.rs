@@ -1,10 +1,10 @@
 //! Times every reader on hostile inputs of n, 2n and 4n bytes: `hostile_bench [KIB, default 512] [CASE]`.
 //!
-//! Inputs are the worst that we know for each reader: tables that name the same bytes repeatedly, constructs that begin and
-//! never end, names with a shared part. A reader that reads its input a fixed number of times takes
-//! twice as long for twice the size; one that reads it once per item takes four times as long. Prints processor seconds
-//! and both growths; ends with 1 if a reader takes more than three times as long each time, and more than a tenth of
-//! a second in the end. `scripts/bench-image --hostile` runs it.
+//! The inputs are the worst known for each reader: tables that name the same bytes repeatedly, constructs that begin
+//! and never end, names with a common part. A reader that reads its input a fixed number of times takes twice as long
+//! for twice the size; one that reads it once per item takes four times as long. It prints processor seconds and both
+//! growth factors, and exits with 1 if a reader takes more than three times as long each time, and more than a tenth
+//! of a second at the largest size. `scripts/bench-image --hostile` runs it.
 
 mod elf;
 mod make;

@@ -1,7 +1,7 @@
-//! What the processes of a program told, as one report.
+//! Merges the findings of all processes of a program into one report.
 //!
-//! Owns the lines of the findings' file, and which findings of several processes are one. Must not know how a report looks, or
-//! which findings are known.
+//! Owns the line format of the findings' file, and which findings of several processes are the same. Must not know
+//! how a report looks, or which findings are suppressed.
 
 use std::collections::{BTreeMap, BTreeSet};
 

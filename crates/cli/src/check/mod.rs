@@ -1,7 +1,7 @@
-//! `cushim check`: a program on the CPU, with what is wrong with its kernels and calls.
+//! `cushim check`: runs a program on the CPU and reports errors in its kernels and calls.
 //!
-//! Owns the options and the exit status. Must not know how
-//! anything is found ([`cushim_ptx::exec::Watch`]), or how a report looks ([`text`], [`sarif`]).
+//! Owns the options and the exit status. Must not know how errors are found ([`cushim_ptx::exec::Watch`]), or how a
+//! report looks ([`text`], [`sarif`]).
 
 mod gather;
 mod glob;

@@ -1,7 +1,8 @@
-//! Findings that are known and not to be reported: the file of `--suppressions`, and the one of `--save-suppressions`.
+//! Known findings that are not to be reported: the file of `--suppressions`, and the one that `--save-suppressions`
+//! writes.
 //!
-//! Owns the file's language, which findings an entry means, and the entry for a finding. Must not know how findings are
-//! told or shown.
+//! Owns the file's language, which findings an entry matches, and the entry for a finding. Must not know how findings
+//! are collected or shown.
 //!
 //! ```toml
 //! [[suppress]]
@@ -14,9 +15,9 @@
 //! allocated = ["*Pool*"]                   # frames of who allocated the memory
 //! ```
 //!
-//! All that an entry says must hold. Texts but `tool` are globs: `*` is any text, `?` one character, and `\` takes the
-//! next character as it is. Between two frames there may be others; a frame is a function, or FILE, FILE:LINE and
-//! FILE:FIRST-LAST. A file is meant by its whole path, or by as many of its last parts as are given.
+//! Every key of an entry must match. All strings except `tool` are globs: `*` is any text, `?` one character, and `\`
+//! makes the next character literal. Between two listed frames there may be others; a frame is a function, or FILE,
+//! FILE:LINE or FILE:FIRST-LAST. A file is named by its whole path, or by any number of its last components.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

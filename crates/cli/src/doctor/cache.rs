@@ -1,4 +1,4 @@
-//! `/etc/ld.so.cache`: which library the loader finds by which name.
+//! `/etc/ld.so.cache`: the library file that the loader finds for each name.
 //!
 //! Owns: the new format (glibc 2.2 and later; `sysdeps/generic/dl-cache.h` describes it).
 //! Must not know: search order.

@@ -1,7 +1,7 @@
-//! Which CUDA a program and its libraries carry.
+//! The CUDA libraries that a program and its libraries contain.
 //!
-//! Owns: telling a shared runtime from a static one, and its major. Must not know: how libraries are
-//! found, or what tracing makes of it.
+//! Owns: telling a shared runtime from a static one, and its major. Must not know: how libraries are found, or what
+//! follows for tracing.
 
 use std::path::PathBuf;
 

@@ -1,7 +1,7 @@
-//! What one ELF file says about itself, as far as tracing is concerned.
+//! Facts about one ELF file, as far as they concern tracing.
 //!
-//! Owns: reading headers, dynamic section, symbol names and constant strings of a file of any content.
-//! Must not know: what a CUDA runtime is beyond the names it is asked to look for.
+//! Owns: reading headers, dynamic section, symbol names and constant strings of a file of any content. Must not know:
+//! what a CUDA runtime is, except the names that it has to search for.
 
 use std::collections::BTreeSet;
 use std::fs::File;

@@ -1,4 +1,4 @@
-//! What of each feature will work, from the CUDA parts that were found.
+//! Which features will work, given the CUDA parts that were found.
 //!
 //! Must not know: files.
 

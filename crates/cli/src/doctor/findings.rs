@@ -1,4 +1,4 @@
-//! What an examination found: plain values, printed as text or JSON by others.
+//! The findings of an examination: plain values, which other modules print as text or JSON.
 //!
 //! Must not know: how it was found.
 

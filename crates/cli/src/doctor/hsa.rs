@@ -1,6 +1,6 @@
-//! What backend hsa finds here: AMD's runtime and its GPUs.
+//! What the backend hsa finds on this machine: AMD's runtime and its GPUs.
 //!
-//! Owns: asking virtual CUDA in a process of its own, with that backend. Must not know: any traced program, HSA.
+//! Owns: asking virtual CUDA in a separate process, with that backend. Must not know: any traced program, HSA.
 
 use std::path::{Path, PathBuf};
 

@@ -1,7 +1,7 @@
-//! What this machine has: the driver library, the GPUs, the loader's own settings.
+//! Facts about this machine: the driver library, the GPUs, the loader's own settings.
 //!
-//! Owns: looking at files, and asking libcuda in a process of its own (loading it starts threads and
-//! opens devices, which is nothing for the program that asks). Must not know: any traced program.
+//! Owns: reading files, and asking libcuda in a separate process (loading it starts threads and opens devices, which
+//! the asking program should not do). Must not know: any traced program.
 
 use std::ffi::{CStr, CString, OsString};
 use std::fs;

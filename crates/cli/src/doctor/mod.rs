@@ -1,7 +1,7 @@
-//! `cushim doctor`: what cushim will see of a program, and what stands in its way.
+//! `cushim doctor`: what cushim will see of a program, and what prevents it.
 //!
-//! Owns: [`examine`], which `trace` asks too when it saw no launch. Nothing is run and no library of the
-//! program is loaded, all of it is read from files; but for [`observed`], which is asked for by `--`. Must not know: trace files.
+//! Owns: [`examine`], which `trace` also calls if it saw no launch. It runs nothing and loads none of the program's
+//! libraries; it reads files only. The exception is [`observed`] (`--`). Must not know: trace files.
 
 pub mod cache;
 pub mod closure;

@@ -1,4 +1,4 @@
-//! What stands in the way of a program, as plain values.
+//! Obstacles to tracing a program, as plain values.
 
 use serde::Serialize;
 

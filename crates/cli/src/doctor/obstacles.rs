@@ -1,4 +1,4 @@
-//! What keeps calls away from the preloaded library, and who else interposes.
+//! What keeps calls from reaching the preloaded library, and other interposers.
 //!
 //! Owns: the rules; each says what was found and what it means. Must not know: how files are read.
 

@@ -1,6 +1,6 @@
-//! From what the user typed to the file that the kernel runs.
+//! Finds the file that the kernel executes for what the user typed.
 //!
-//! Owns: PATH, `#!` lines, what the file's mode means to the loader. Must not know: CUDA.
+//! Owns: PATH, `#!` lines, the effect of the file's mode on the loader. Must not know: CUDA.
 
 use std::ffi::CString;
 use std::fs::{self, File};

@@ -1,4 +1,4 @@
-//! Findings as people read them.
+//! Findings as text for people.
 //!
 //! Must not know: how anything was found.
 

@@ -1,6 +1,6 @@
-//! Where the symbols of a stripped CUDA runtime are, if anywhere.
+//! Where the symbols of a stripped CUDA runtime can be found, if anywhere.
 //!
-//! Owns: the search that the backends driver and cpu make when such a file is loaded. Must not know: loading.
+//! Owns: the same search that the backends driver and cpu make when they load such a file. Must not know: loading.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};

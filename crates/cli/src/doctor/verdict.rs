@@ -1,4 +1,4 @@
-//! What is said of a feature or a library in one word.
+//! The one-word verdict on a feature or a library.
 
 use serde::Serialize;
 

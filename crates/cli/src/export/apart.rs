@@ -1,7 +1,7 @@
-//! Events that are no calls, GPU work and the program's own ranges, in the words of all formats.
+//! Events other than calls (GPU work and the program's own ranges), in the terms that all formats share.
 //!
-//! Owns: what such an event is called, the numbers that tie it to its call, and rows for what overlaps.
-//! Must not know: any format.
+//! Owns: the names of such events, the numbers that connect them with their calls, and the assignment of overlapping
+//! events to rows. Must not know: any format.
 
 use cushim_trace::event::Gpu;
 use cushim_trace::layout::{GPU_COPY, GPU_SET};

@@ -1,12 +1,12 @@
 //! Chrome's trace format in the dialect of PyTorch's profiler (Kineto), one file per rank: what
 //! Holistic Trace Analysis, TensorBoard's plugin, chrome://tracing and Perfetto read.
 //!
-//! Owns: the names, categories and arguments that such readers look for. `"rank": N` stands in the first
-//! line with the space, by which HTA finds it; functions have the names of CUDA's manual; a call is a
-//! `cuda_runtime` or `cuda_driver` event with a `correlation`.
+//! Owns: the names, categories and arguments that such readers look for. `"rank": N` is in the first line, with the
+//! space, because HTA finds it that way; functions have the names of CUDA's manual; a call is a `cuda_runtime` or
+//! `cuda_driver` event with a `correlation`.
 //!
-//! GPU work stands on its device's and stream's track, with the call's `correlation`, where it was
-//! recorded (`--gpu-time`); a time that was not measured is not written.
+//! GPU work is on its device's and stream's track, with the call's `correlation`, if it was recorded (`--gpu-time`);
+//! a time that was not measured is not written.
 //!
 //! Must not know: files and folders.
 

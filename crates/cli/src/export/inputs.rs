@@ -1,7 +1,6 @@
-//! The traces that are exported: opened, told apart, read in order.
+//! The traces to export: opened, identified, read in order.
 //!
-//! Owns: which process belongs to which host and rank, and what is said of events that are missing. Must not know: any
-//! format.
+//! Owns: the host and rank of each process, and the messages about missing events. Must not know: any format.
 
 use std::io;
 

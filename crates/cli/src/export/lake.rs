@@ -1,6 +1,6 @@
 //! A folder of Parquet files, one per process, in `run=…/rank=…` folders.
 //!
-//! Owns: the names of those files and folders. Must not know: what stands in them.
+//! Owns: the names of those files and folders. Must not know: their contents.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -1,9 +1,9 @@
-//! `cushim export FILE|DIR... --to FORMAT -o OUT|-`: what was recorded, for other tools.
+//! `cushim export FILE|DIR... --to FORMAT -o OUT|-`: converts recordings for other tools.
 //!
-//! Owns: the command's arguments, and which format goes where. Must not know: how a format looks.
+//! Owns: the command's arguments, and the output path of each format. Must not know: how a format looks.
 //!
-//! Every format is written in one pass over the files: memory is bounded by what there is one of per
-//! thread, stream, kernel and function, never by the number of events.
+//! Every format is written in one pass over the files: memory grows with the number of threads, streams, kernels and
+//! functions, never with the number of events.
 
 mod apart;
 mod args;

@@ -1,7 +1,7 @@
-//! Output files that are there whole or not at all.
+//! Output files that appear whole or not at all.
 //!
-//! Owns: [`Output`], which collects bytes in a file without a name and gives it one at the end. A
-//! process that is killed on the way leaves nothing behind. Must not know: what is written.
+//! Owns: [`Output`], which collects bytes in a file without a name and gives it its name at the end. A process that
+//! is killed before leaves nothing behind. Must not know: what is written.
 
 use std::cell::RefCell;
 use std::ffi::CString;

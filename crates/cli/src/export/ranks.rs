@@ -1,6 +1,6 @@
 //! A format that writes one file per rank.
 //!
-//! Owns: the names of those files. Must not know: what stands in them.
+//! Owns: the names of those files. Must not know: their contents.
 
 use std::collections::BTreeSet;
 

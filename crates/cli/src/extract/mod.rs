@@ -1,6 +1,6 @@
 //! `cushim extract FILE... -o DIR|-`: device images as files of their own.
 //!
-//! Owns: names of the files, what may be overwritten, the index. Must not know: how images are found.
+//! Owns: names of the files, which files may be overwritten, the index. Must not know: how images are found.
 
 mod write;
 

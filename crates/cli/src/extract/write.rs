@@ -1,4 +1,4 @@
-//! Writing images on all cores, and the index beside them.
+//! Writes images on all cores, and the index beside them.
 //!
 //! An image appears under its name only when it is complete; the index is written last.
 

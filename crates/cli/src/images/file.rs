@@ -1,6 +1,6 @@
 //! Files that may hold device code: opened, mapped, searched for in folders.
 //!
-//! Owns the one mapping of a file into memory. Must not know: what is in it.
+//! Owns the one mapping of a file into memory. Must not know: the file's contents.
 
 use std::fs::File;
 use std::io::Read;

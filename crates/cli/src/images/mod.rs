@@ -1,7 +1,6 @@
 //! What `ls` and `extract` share: finding files, listing their device images, choosing among them.
 //!
-//! Owns: which files are meant, the numbering of images, filters and hashes. Must not know: how images
-//! are shown or written.
+//! Owns: selecting files, numbering images, filters and hashes. Must not know: how images are shown or written.
 
 pub mod file;
 pub mod record;

@@ -1,8 +1,8 @@
 //! The traced program as a child process.
 //!
-//! Owns: starting it in two steps (its process id is known before it runs, so that `%p` can name the
-//! output and a wrong name costs no run), waiting for it, and ending as it ended.
-//! Must not know: traces.
+//! Owns: starting it in two steps (its process id is known before it runs, so that `%p` can name the output, and a
+//! wrong name is reported before the program runs), waiting for it, and exiting with its status or signal. Must not
+//! know: traces.
 
 use std::ffi::{CStr, CString, OsStr, OsString};
 use std::fs::File;

@@ -1,4 +1,4 @@
-//! The program that a command starts: its arguments, and what holds before it is started.
+//! The program that a command starts: its arguments, and the checks before it starts.
 //!
 //! Must not know: what a command does with the program.
 

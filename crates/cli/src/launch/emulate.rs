@@ -1,8 +1,8 @@
-//! `--emulate`: AMD's runtime finds GPUs in software, for backend hsa or a program that uses HIP or HSA itself.
+//! `--emulate`: makes AMD's runtime find GPUs in software, for backend hsa or a program that uses HIP or HSA itself.
 //!
-//! Owns: which GPUs there are, and the library that takes the kernel driver's place below AMD's own runtime. Must not
-//! know: what the library does. It is preloaded: the loader takes a library that is there already, by its SONAME
-//! (libhsakmt.so.1), for the one that AMD's runtime asks for.
+//! Owns: the list of GPUs, and the library that takes the kernel driver's place below AMD's own runtime. Must not
+//! know: what the library does. The library is preloaded: when AMD's runtime asks for libhsakmt.so.1, the loader
+//! finds the preloaded library by that SONAME.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,6 @@
-//! What else a program's environment must say so that the program starts with our libraries before it.
+//! Further environment variables that a program needs so that it starts with cushim's libraries preloaded.
 //!
-//! Owns: GLIBC_TUNABLES and ASAN_OPTIONS. Must not know: which libraries are ours, what they do.
+//! Owns: GLIBC_TUNABLES and ASAN_OPTIONS. Must not know: which libraries are preloaded, what they do.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;

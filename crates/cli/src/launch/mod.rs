@@ -1,7 +1,7 @@
-//! Running a program with the library preloaded: what `trace`, `record` and `env` share.
+//! Runs a program with the library preloaded: the common part of `trace`, `record` and `env`.
 //!
-//! Owns: the options about recording and the variables that carry them to the library, starting the
-//! program and ending as it ended. Must not know: what is done with what was recorded.
+//! Owns: the recording options and the variables that pass them to the library, starting the program and exiting as
+//! it did. Must not know: what is done with the recording.
 
 mod backend;
 mod child;

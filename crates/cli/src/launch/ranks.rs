@@ -1,4 +1,4 @@
-//! Which of a job's processes this is.
+//! The rank of this process in its job.
 //!
 //! Owns: the variables of the job launchers. Must not know: what a rank is used for.
 

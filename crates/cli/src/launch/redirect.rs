@@ -1,7 +1,7 @@
-//! The options that put other images and kernels in the program's place, or write its own into files.
+//! The options that replace the program's images and kernels, or write its own into files.
 //!
-//! Owns: checking them before the program starts, and the variables that carry them. Must not know: how the
-//! library carries them out.
+//! Owns: checking them before the program starts, and the variables that carry them. Must not know: how the library
+//! carries them out.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

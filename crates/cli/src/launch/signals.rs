@@ -1,5 +1,5 @@
-//! Signals while the program runs: the launcher handles none of them as they come, but takes them from
-//! a queue between two looks at the trace.
+//! Signals while the program runs: the launcher has no signal handlers; it takes signals from a queue between two
+//! reads of the trace.
 //!
 //! Owns: which signals are passed on and when, and what the program inherits. Must not know: traces.
 

@@ -1,7 +1,6 @@
-//! The places by which CUDA and NVTX load a tool into a program: an environment variable each, which can
-//! name one library.
+//! The variables by which CUDA and NVTX load a tool into a program; each can name one library.
 //!
-//! Must not know: what the library does there.
+//! Must not know: what the library does.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;

@@ -1,6 +1,6 @@
-//! A file in which the program's processes tell the launcher something.
+//! A file by which the program's processes report to the launcher.
 //!
-//! Owns: that only this user can read it, and that it goes away. Must not know: what is told.
+//! Owns: that only this user can read it, and that it is removed. Must not know: what is reported.
 
 use std::fs::{self, DirBuilder, File};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};

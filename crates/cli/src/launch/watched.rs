@@ -1,7 +1,7 @@
-//! Runs a program on the CPU for a tool that looks at its kernels, and hands over what its processes told.
+//! Runs a program on the CPU for a tool that observes its kernels, and returns what its processes reported.
 //!
-//! Owns the way from the options to the program's end, and files that are to be writable before it begins. Must not know what
-//! is told, or what is written.
+//! Owns everything from the options to the program's end, and output files that must be writable before it starts.
+//! Must not know what is reported, or what is written.
 
 use std::ffi::OsString;
 use std::fs::File;

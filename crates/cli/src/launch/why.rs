@@ -1,7 +1,7 @@
 //! Explains why a trace saw no launch.
 //!
-//! Owns: the sentence. It tells what was seen and what certainly stands in the way, and guesses nothing: a program
-//! that simply launches nothing is to hear no more than that, and not to wait for it.
+//! Owns: the message. It says what was seen and what certainly prevents tracing, and guesses nothing: for a program
+//! that simply launches nothing it says only that, and causes no delay.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;

@@ -1,6 +1,6 @@
-//! When something is recorded: the windows that profilers have.
+//! When to record: the options for windows, as profilers have them.
 //!
-//! Must not know: how the library keeps them.
+//! Must not know: how the library applies them.
 
 use clap::{Args, ValueEnum};
 

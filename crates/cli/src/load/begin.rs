@@ -1,6 +1,6 @@
-//! What a program finds when it begins: arguments, environment, tables of constructors.
+//! What a program finds at its start: arguments, environment, tables of constructors.
 //!
-//! Owns: their layout in memory that the device sees. Must not know: what starts the program.
+//! Owns: their layout in memory that the device can access. Must not know: what starts the program.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;

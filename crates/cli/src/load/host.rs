@@ -1,6 +1,6 @@
-//! What the program's host does for it: memory, and functions of the user's libraries.
+//! Host services for the program: memory, and functions of the user's libraries.
 //!
-//! Owns: the memory that both share, and what the device allocated. Must not know: opcodes.
+//! Owns: the memory that host and device share, and the device's allocations. Must not know: opcodes.
 
 use std::collections::HashSet;
 

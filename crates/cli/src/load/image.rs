@@ -1,7 +1,7 @@
-//! What a program's image says about how it begins and ends.
+//! How a program's image says that it starts and ends.
 //!
-//! Owns: which images are programs, the kernels that start them, and the order of constructors. Must not know: the driver.
-//! Names are LLVM's: its start code for GPUs, and its pass NVPTXCtorDtorLowering.
+//! Owns: which images are programs, the kernels that start them, and the order of constructors. Must not know: the
+//! driver. Names are LLVM's: its start code for GPUs, and its pass NVPTXCtorDtorLowering.
 
 use cushim_image::{Cubin, Format, Limits, ParamLayout, amdgpu, find_params, ptx, sniff};
 

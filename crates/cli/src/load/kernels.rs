@@ -1,6 +1,7 @@
-//! Running a program's kernels, each with a thread beside it that answers what the program asks.
+//! Runs a program's kernels; for each, a host thread answers the program's requests.
 //!
-//! Owns: the order of kernels, and how the process ends when the program does. Must not know: how anything is answered.
+//! Owns: the order of kernels, and how the process ends when the program does. Must not know: how a request is
+//! answered.
 
 use cushim_rpc::{End, Line, Server};
 

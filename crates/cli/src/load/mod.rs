@@ -1,6 +1,6 @@
 //! `cushim load`: a program whose `main` is device code, as LLVM's GPU loaders run it.
 //!
-//! Owns: the command's options, and the order in which a program is loaded, begun, run and ended. Must not know: the
+//! Owns: the command's options, and the order of loading, starting, running and ending a program. Must not know: the
 //! protocol between device and host (`cushim_rpc`), or the image's format ([`image`]).
 
 mod begin;

@@ -1,6 +1,6 @@
-//! Libraries of `--rpc`: opcodes and host functions of the user's.
+//! Libraries of `--rpc`: the user's opcodes and host functions.
 //!
-//! Owns: loading them, and the C interface of `include/cushim.h` that they are served by. Must not know: what they do.
+//! Owns: loading them, and the C interface of `include/cushim.h` for them. Must not know: what they do.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::{CStr, c_char, c_int, c_void};

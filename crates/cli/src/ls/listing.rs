@@ -1,4 +1,4 @@
-//! A file, listed.
+//! The listing of one file.
 //!
 //! Must not know: how a list is printed.
 

@@ -1,6 +1,6 @@
 //! `cushim ls FILE|DIR...`: the device images of files, or their kernels.
 //!
-//! Owns: the order of rows and what is counted. Must not know: formats of files, or how JSON is laid out.
+//! Owns: the order of rows and the counts. Must not know: formats of files, or how JSON is laid out.
 
 mod json;
 mod kernels;

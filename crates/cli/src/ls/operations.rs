@@ -1,6 +1,6 @@
-//! `ls --kernels --operations`: what a warp has to do for each kernel, counted in its PTX.
+//! `ls --kernels --operations`: the operations that a warp executes in each kernel, counted in its PTX.
 //!
-//! Owns: which PTX of a file is counted, and for which blocks. Must not know: how operations are counted
+//! Owns: which PTX of a file is counted, and for which block shapes. Must not know: how operations are counted
 //! ([`cushim_ptx_jit::count`]).
 
 use std::io::{self, Write};

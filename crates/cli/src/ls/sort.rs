@@ -1,4 +1,4 @@
-//! The order of rows, as the option has it.
+//! The order of rows that the option selects.
 
 /// What rows are sorted by; sizes and counts from the largest down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]

@@ -1,6 +1,6 @@
-//! Figures of a kernel that follow from its counts.
+//! Figures of a kernel that are computed from its counts.
 //!
-//! Owns how they are computed: shares, bytes, intensity, what bounds a kernel on a GPU. Must not know how they are shown.
+//! Owns the formulas: shares, bytes, intensity, the bound of a kernel on a GPU. Must not know how they are shown.
 
 use cushim_profile::{Count, Counts, access::SECTOR};
 

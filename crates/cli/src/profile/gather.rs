@@ -1,6 +1,7 @@
-//! What the processes of a program told of their launches, by kernel.
+//! Merges the processes' reports of their launches, by kernel.
 //!
-//! Owns the lines of the file, and sums over launches and lines. Must not know how a profile looks, or any GPU.
+//! Owns the line format of the file, and sums over launches and source lines. Must not know how a profile looks, or
+//! any GPU.
 
 use std::collections::{BTreeMap, BTreeSet};
 

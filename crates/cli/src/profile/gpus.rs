@@ -1,8 +1,9 @@
-//! The GPUs that a profile can be for.
+//! The GPUs for which a profile can be computed.
 //!
-//! Owns what they have, and how many blocks of a kernel fit on one of their multiprocessors. Limits by compute capability are those of
-//! the CUDA C++ Programming Guide ("Technical Specifications per Compute Capability"); processors, clocks (boost) and bandwidth are
-//! those of NVIDIA's data sheets of one product each. Must not know what was counted.
+//! Owns their properties, and how many blocks of a kernel fit on one of their multiprocessors. Limits by compute
+//! capability are those of the CUDA C++ Programming Guide ("Technical Specifications per Compute Capability");
+//! processors, clocks (boost) and bandwidth are those of NVIDIA's data sheets of one product each. Must not know what
+//! was counted.
 
 use serde::Serialize;
 

@@ -1,4 +1,5 @@
-//! The profile as one page: figures, a roofline, hot lines, and the source with counters beside its lines. No script, no network.
+//! The profile as one HTML page: figures, a roofline, hot lines, and the source with counters beside its lines. No
+//! script, no network.
 //!
 //! Owns the page. Must not know how figures are computed.
 

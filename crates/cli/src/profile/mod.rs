@@ -1,7 +1,7 @@
-//! `cushim profile`: a program on the CPU, with what its kernels do counted.
+//! `cushim profile`: runs a program on the CPU and counts what its kernels do.
 //!
-//! Owns the options and the exit status. Must not know how anything is counted ([`cushim_profile`]), or how a profile looks
-//! ([`text`], [`json`], [`html`]).
+//! Owns the options and the exit status. Must not know how anything is counted ([`cushim_profile`]), or how a profile
+//! looks ([`text`], [`json`], [`html`]).
 
 mod figures;
 mod gather;

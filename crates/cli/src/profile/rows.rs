@@ -1,6 +1,6 @@
-//! What is said of a kernel: a name and a text for each aspect.
+//! The lines about a kernel: a name and a text for each aspect.
 //!
-//! Owns the words, for text and HTML alike. Must not know how they are laid out.
+//! Owns the wording, for text and HTML alike. Must not know the layout.
 
 use std::cmp::Reverse;
 

@@ -1,4 +1,4 @@
-//! The profile as people read it in a terminal.
+//! The profile as text for a terminal.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! The recordings that a run left.
+//! Finds the recordings that a run left.
 //!
 //! Must not know: what events are.
 

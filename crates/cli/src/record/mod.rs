@@ -1,8 +1,7 @@
 //! `cushim record`: runs a program with the library preloaded; each process leaves a recording.
 //!
-//! Owns: the order of things: what can be wrong shows before the program starts, the file is named as it
-//! starts, and the next command at the end. The exit status is the program's. Must not know: what events
-//! are, or what the library does.
+//! Owns: the sequence: errors are reported before the program starts, the file's name at its start, and the next
+//! command at its end. The exit status is the program's. Must not know: what events are, or what the library does.
 
 mod found;
 

@@ -1,6 +1,6 @@
 //! `cushim redirect`: help with manifests, which `run`, `trace`, `record` and `env` take by `--redirect`.
 //!
-//! Owns: writing a first manifest ([`new`]), and telling what one would do to a program ([`check`]) without
+//! Owns: writing a first manifest ([`new`]), and reporting what a manifest would do to a program ([`check`]) without
 //! running it. Must not know: how rules are carried out.
 
 mod check;

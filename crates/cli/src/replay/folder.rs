@@ -1,7 +1,7 @@
 //! The folder of a captured launch.
 //!
-//! Owns: `launch.json` (format 1) and the files that it names, and that they fit each other. Must not know: what is
-//! done with them.
+//! Owns: `launch.json` (format 1) and the files that it names, and the check that they are consistent. Must not know:
+//! what is done with them.
 
 use std::collections::HashSet;
 use std::fs::File;

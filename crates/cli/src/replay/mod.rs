@@ -1,7 +1,7 @@
-//! `cushim replay`: one captured launch, alone: how a rewritten kernel is tried without the program.
+//! `cushim replay`: runs one captured launch alone, to try a rewritten kernel without the program.
 //!
-//! Owns: running it, timing it, comparing what it writes with what was captured. Must not know: how it was
-//! captured, how the folder is laid out ([`folder`]), how the driver is called ([`driver`](crate::driver)).
+//! Owns: running it, timing it, comparing what it writes with what was captured. Must not know: how it was captured,
+//! how the folder is laid out ([`folder`]), how the driver is called ([`driver`](crate::driver)).
 
 pub mod folder;
 

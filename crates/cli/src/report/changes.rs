@@ -1,4 +1,4 @@
-//! What changed from one report to another, as a table.
+//! The differences between two reports, as a table.
 //!
 //! Must not know: what makes two kernels the same, how a table is written.
 

@@ -1,6 +1,6 @@
 //! The report as one page: no network, no file beside it.
 //!
-//! Owns: what is put into the page. Its scripts and style are in `page/`. Must not know: trace files.
+//! Owns: the contents of the page. Its scripts and style are in `page/`. Must not know: trace files.
 
 use std::io::{self, Write};
 

@@ -1,7 +1,7 @@
-//! `cushim report FILE|DIR...`: what was recorded, summed up, or as `trace` would have shown it.
+//! `cushim report FILE|DIR...`: sums up recordings, or shows them as `trace` would have.
 //!
-//! Owns: its command line, and how a report is printed ([`show`]). Must not know: how events look, how a report comes
-//! about (`cushim-analysis`).
+//! Owns: its command line, and how a report is printed ([`show`]). Must not know: how events look, how a report is
+//! computed (`cushim-analysis`).
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

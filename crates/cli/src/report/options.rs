@@ -1,4 +1,4 @@
-//! What of a report is shown, and how it looks.
+//! The parts of a report to show, and their form.
 
 use super::tables::{By, Sort};
 

@@ -1,6 +1,6 @@
 //! Reports as text, CSV, JSON and HTML.
 //!
-//! Must not know: trace files, how a report comes about, the command line.
+//! Must not know: trace files, how a report is computed, the command line.
 
 use std::io::{self, Write};
 

@@ -1,6 +1,6 @@
-//! The report for people.
+//! The report as text for people.
 //!
-//! Owns: what is shown without being asked for, and how tables are set. Must not know: trace files.
+//! Owns: what is shown by default, and the layout of tables. Must not know: trace files.
 
 use std::io::{self, Write};
 

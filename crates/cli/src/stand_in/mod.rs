@@ -1,7 +1,7 @@
-//! Programs of NVIDIA's that other programs start, and that `cushim` is when it is started by their names.
+//! Stand-ins for NVIDIA's programs that other programs start: `cushim` acts as one when it is started by its name.
 //!
-//! Owns: which there are, by which name this program was started, and the folder of links to it that the launcher
-//! shows to the program (PATH, Triton's and JAX's variables). Must not know: backends.
+//! Owns: the list of them, the name by which this program was started, and the folder of links to it that the
+//! launcher passes to the program (PATH, Triton's and JAX's variables). Must not know: backends.
 
 mod nvcc;
 mod ptxas;

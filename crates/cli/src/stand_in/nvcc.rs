@@ -1,7 +1,7 @@
-//! A build that the user runs: it gets NVIDIA's own program.
+//! Builds that the user runs get NVIDIA's own program.
 //!
-//! Owns: whether a compiler started this process, and which program it would have got without us. A build makes
-//! machine code for other machines, as it does without cushim. Must not know: what the programs do.
+//! Owns: whether a compiler started this process, and which program it would have started without cushim. A build
+//! makes machine code for other machines, as it does without cushim. Must not know: what the programs do.
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;

@@ -1,7 +1,7 @@
-//! `nvidia-smi`: the devices that the program gets, for scripts that ask this way.
+//! `nvidia-smi`: lists the program's devices, for scripts that ask this way.
 //!
-//! Owns: the questions that it takes (`-L`, `--query-gpu`, none) and how answers look. What it says it asks libnvidia-ml.so.1,
-//! which is ours under the launcher. Must not know: backends.
+//! Owns: the queries that it supports (`-L`, `--query-gpu`, none) and the format of its output. It gets the data from
+//! libnvidia-ml.so.1, which is cushim's under the launcher. Must not know: backends.
 
 use std::ffi::{CStr, OsString, c_void};
 use std::io::Write;

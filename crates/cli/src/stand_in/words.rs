@@ -1,4 +1,4 @@
-//! What all stand-ins do with words.
+//! Handling of command-line words that all stand-ins share.
 
 use std::ffi::OsStr;
 

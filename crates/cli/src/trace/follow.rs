@@ -1,7 +1,7 @@
 //! Reads the processes' files while they are written, and feeds the view.
 //!
-//! Owns: finding the files, giving their room back once it is read, when a file is finished.
-//! Must not know: what an event is, or how it looks.
+//! Owns: finding the files, freeing their space once it is read, deciding when a file is complete. Must not know:
+//! what an event is, or how it looks.
 
 use std::collections::HashSet;
 use std::ffi::OsString;

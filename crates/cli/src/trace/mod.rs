@@ -1,8 +1,8 @@
 //! `cushim trace`: runs a program with the library preloaded and shows what it records, live.
 //!
-//! Owns: the order of things: everything that can be wrong with the options shows before the program
-//! starts, its files are followed while it runs, and the summary comes after it. The exit status is the
-//! program's. Must not know: how events look, or what the library does.
+//! Owns: the sequence: errors in the options are reported before the program starts, its files are followed while it
+//! runs, and the summary comes last. The exit status is the program's. Must not know: how events look, or what the
+//! library does.
 
 mod follow;
 mod output;

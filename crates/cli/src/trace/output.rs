@@ -1,7 +1,7 @@
-//! Where the view writes: a file of our own, or standard error.
+//! The view's output: a file, or standard error.
 //!
-//! Owns: that a file is never reached through a link, is the owner's alone, has one writer, and keeps its
-//! old content until the program runs. Must not know: what is written.
+//! Owns: a file is never reached through a link, only its owner may read it, it has one writer, and it keeps its old
+//! content until the program runs. Must not know: what is written.
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, ErrorKind, Write};

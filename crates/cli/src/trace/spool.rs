@@ -1,7 +1,7 @@
-//! The folder where the traced processes leave their files while the launcher reads along.
+//! The folder where traced processes write their files while the launcher reads them.
 //!
-//! Owns: that it is private, is in memory where there is room, and goes away; also what a launcher that
-//! was killed left behind. Must not know: what is in the files.
+//! Owns: that it is private, is in memory if there is enough, and is removed; also removing the folders of killed
+//! launchers. Must not know: what is in the files.
 
 use std::ffi::{CString, OsString};
 use std::fs::{self, File};

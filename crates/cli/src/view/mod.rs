@@ -1,7 +1,7 @@
-//! Views: recorded events as people and programs read them.
+//! Views: recorded events for people and programs.
 //!
-//! Owns: [`View`], which is fed events in order, from one or several processes, and writes text or JSON
-//! lines and a summary. Must not know: where the files come from, or whether they are still written.
+//! Owns: [`View`], which receives events in order, from one or several processes, and writes text or JSON lines and a
+//! summary. Must not know: where the files come from, or whether they are still being written.
 
 mod args;
 mod json;

@@ -1,4 +1,4 @@
-//! What a view does, as plain values: [`ViewOptions`] is what [`super::ViewArgs`] comes down to.
+//! The settings of a view, as plain values: [`super::ViewArgs`] is converted to [`ViewOptions`].
 //!
 //! Must not know: the command line.
 

@@ -1,4 +1,4 @@
-//! What a view is fed, and what it counts.
+//! The input of a view, and its counts.
 //!
 //! Must not know: how anything is shown.
 

@@ -1,7 +1,7 @@
-//! Counts and times of what is shown.
+//! Counts and times of the shown events.
 //!
-//! Owns: sums by kernel and by function. What is measured is the time inside the call on the host, and
-//! nothing else. Must not know: how a table looks.
+//! Owns: sums by kernel and by function. The time is the host time inside the call, and nothing else. Must not know:
+//! how a table looks.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 

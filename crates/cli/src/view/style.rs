@@ -1,4 +1,4 @@
-//! How things look in text: colors, signs, durations.
+//! The style of text output: colors, signs, durations.
 //!
 //! Must not know: events.
 

@@ -1,7 +1,6 @@
 //! The closing summary as text.
 //!
-//! Owns: the table by kernel, the table by function, and what a user must hear besides. Must not know:
-//! events.
+//! Owns: the table by kernel, the table by function, and the notes that a user must read. Must not know: events.
 
 use std::io::{self, Write};
 

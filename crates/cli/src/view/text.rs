@@ -1,6 +1,6 @@
 //! Events as lines of text, in CUDA's own notation.
 //!
-//! Owns: what a line looks like, folding of repeated launches, the limit of lines on a terminal.
+//! Owns: the form of a line, folding of repeated launches, the limit of lines on a terminal.
 //! Must not know: which events are shown, or the summary.
 
 mod region;

@@ -1,6 +1,7 @@
 //! Programs that several tests run: each is compiled once per run of this test binary.
 //!
-//! Must not know: what a program is made of, but that it depends on the compiler's arguments and the repository alone.
+//! Must not know: what a program consists of, except that it depends only on the compiler's arguments and the
+//! repository.
 
 use std::collections::HashMap;
 use std::ffi::OsString;

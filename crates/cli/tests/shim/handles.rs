@@ -1,5 +1,5 @@
-//! Objects of the driver that programs get in other ways than by name (`handles.c`): what the trace knows of them, and what
-//! is dumped.
+//! Driver objects that programs get in other ways than by name (`handles.c`): what the trace records about them, and
+//! what is dumped.
 
 use std::fs;
 use std::path::PathBuf;

@@ -1,5 +1,6 @@
 //! Programs whose main function is device code, by `cushim load` on the CPU: `c-tests/load`, compiled by clang 19 for
-//! nvptx64, with a runtime of its own as the protocol's other side. For amdgcn they are only compiled: `scripts/amd-check` runs them.
+//! nvptx64, with a runtime that implements the device side of the protocol. For amdgcn they are only compiled:
+//! `scripts/amd-check` runs them.
 //!
 //! Needs clang of `scripts/cuda-toolkits clang`; without it, the test reports what it left out.
 

@@ -1,6 +1,6 @@
-//! The preloaded library under test, without a GPU: C programs from `c-tests/shim` run against the
-//! test-only CUDA of `c-tests/stub`, with and without libcushim.so. Each must behave the same, what
-//! reaches the stub must be the same, and the trace must hold exactly the launches that reached it.
+//! The preloaded library under test, without a GPU: C programs from `c-tests/shim` run against the test-only CUDA of
+//! `c-tests/stub`, with and without libcushim.so. Both runs must behave the same, the stub must receive the same
+//! calls, and the trace must hold exactly the launches that the stub received.
 //!
 //! `cargo test` does not build libcushim.so (it is a cdylib that nothing may link): run `cargo build`
 //! first.

@@ -1,4 +1,4 @@
-//! The memory and the trace records that remain of code that was loaded and unloaded.
+//! The memory and the trace records that remain after code was loaded and unloaded.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
-//! NVIDIA's own runtimes, all three in one process, if `scripts/cuda-toolkits` has installed them. Without
-//! a GPU they register everything and refuse every launch; the version shows which runtime answered.
+//! NVIDIA's own runtimes, all three in one process, if `scripts/cuda-toolkits` has installed them. Without a GPU they
+//! register everything and refuse every launch; the version shows which runtime was called.
 
 use crate::compare::behaves;
 use crate::headers::{TOOLKITS, toolkit};

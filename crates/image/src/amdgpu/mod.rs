@@ -1,7 +1,7 @@
 //! AMDGPU code objects: target, metadata, kernels with their argument layout.
 //!
-//! Owns the ELF's AMD fields and the metadata note (LLVM's "User Guide for
-//! AMDGPU Backend", code object V3 to V6); must not know what carries them.
+//! Owns the ELF's AMD fields and the metadata note (LLVM's "User Guide for AMDGPU Backend", code object V3 to V6);
+//! must not know the containers of code objects.
 
 pub mod msgpack;
 

@@ -1,4 +1,4 @@
-//! The part of MessagePack that code-object metadata use, with bounds.
+//! The part of MessagePack that code-object metadata uses, with bounds.
 //!
 //! Source: the MessagePack specification. Memory: at most some 50 bytes for
 //! each byte of input; depth is bounded.

@@ -1,8 +1,7 @@
 //! `.nv.info` attribute records and the parameter layout in them.
 //!
-//! A record is `u8 format, u8 attribute` and then, by format: 1 two bytes of
-//! padding, 2 a byte and padding, 3 a `u16`, 4 a `u16` length and so many bytes
-//! (measured; names of attributes: [`super::eiattr`]).
+//! A record is `u8 format, u8 attribute` and then, by format: 1 two bytes of padding, 2 a byte and padding, 3 a
+//! `u16`, 4 a `u16` length and that many bytes (measured; names of attributes: [`super::eiattr`]).
 
 use crate::bytes::Bytes;
 use crate::error::{Error, Result};

@@ -1,7 +1,7 @@
-//! Which tool made a cubin.
+//! The tool that made a cubin.
 //!
-//! Owns: the notes of `.note.nv.tkinfo`, and what the header says without them (as measured on the output of ptxas and
-//! nvlink 13.5, of NVRTC 13.2, and of ptxas 11.8 and 12.4). Must not know: what is said to a user because of it.
+//! Owns: the notes of `.note.nv.tkinfo`, and what the header shows without them (as measured on the output of ptxas
+//! and nvlink 13.5, of NVRTC 13.2, and of ptxas 11.8 and 12.4). Must not know: messages to the user.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Cubins: NVIDIA's ELF for machine code.
+//! Cubins: the ELF files that contain NVIDIA's machine code.
 //!
 //! Owns the ELF header's CUDA fields, sections, symbols and `.nv.info`
 //! attributes (as measured on ptxas 11.8, 12.9 and 13.5 output); must not know

@@ -1,8 +1,7 @@
 //! NVIDIA's fat binary container: headers, entries, groups.
 //!
-//! Owns the container's byte layout (as measured with fatbinary and nvcc 11.8,
-//! 12.4 and 13.5); must not know what is inside a cubin or PTX, nor where in a
-//! host file containers lie.
+//! Owns the container's byte layout (as measured with fatbinary and nvcc 11.8, 12.4 and 13.5); must not know the
+//! contents of cubins or PTX, nor where containers are in a host file.
 
 mod entry;
 mod write;

@@ -1,4 +1,4 @@
-//! Containers: what is written is read again, and damage is named.
+//! Containers: the reader reads what the writer wrote, and reports damage.
 
 use super::*;
 use crate::arch::Arch;

@@ -1,4 +1,4 @@
-//! Writing a fat binary that NVIDIA's own tools and driver read.
+//! Writes fat binaries that NVIDIA's own tools and driver read.
 
 use super::entry::HEADER as ENTRY;
 use super::{HEADER, Kind, MAGIC, flags};

@@ -1,4 +1,4 @@
-//! What the walk finds: images, wrappers, and what could not be read.
+//! The results of the walk: images, wrappers, and parts that could not be read.
 //!
 //! Must not know: the walk.
 

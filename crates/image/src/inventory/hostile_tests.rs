@@ -1,5 +1,5 @@
-//! Files whose tables claim the same bytes again and again: the walk ends
-//! within a multiple of the file's length, and what is sound is still found.
+//! Files whose tables claim the same bytes again and again: the walk ends within a multiple of the file's length, and
+//! still finds the valid images.
 
 use super::*;
 use crate::codec::pack;

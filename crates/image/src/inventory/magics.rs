@@ -1,7 +1,7 @@
-//! Finds where the next container could begin, after bytes that are not one.
+//! Finds where the next container could begin, after bytes that are not a container.
 //!
-//! Owns the search for magic numbers; must not know the containers. However often it is asked, each byte is
-//! searched once for each magic number.
+//! Owns the search for magic numbers; must not know the containers. However often it is called, it searches each byte
+//! once for each magic number.
 
 use crate::{bundle, fatbin, offload};
 use memchr::memmem;

@@ -1,9 +1,8 @@
-//! Every device image of a file, whatever carries it.
+//! Every device image of a file, in whatever container.
 //!
-//! Owns the walk from host files through containers to images, and the one
-//! shape in which all formats list their images. Must not know how the formats
-//! look inside: the readers do. A bad part is a [`Problem`] beside the images
-//! that could be read.
+//! Owns the walk from host files through containers to images, and the common form in which images of all formats are
+//! listed. Must not know the formats' layouts: the readers do. A part that cannot be read becomes a [`Problem`]
+//! beside the images that could be read.
 
 mod found;
 mod host;

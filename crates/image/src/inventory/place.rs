@@ -1,8 +1,7 @@
 //! Where an image's bytes are, and how to get them.
 //!
-//! An image may lie in the file, or in something that must be unpacked first
-//! (a group of a fat binary, a compressed bundle). A [`Place`] knows, without
-//! holding what was unpacked: listing keeps no image in memory.
+//! An image may be in the file, or in something that must be unpacked first (a group of a fat binary, a compressed
+//! bundle). A [`Place`] stores the location, not the unpacked bytes, so a listing keeps no image in memory.
 
 use crate::codec::{unpack, unpack_into};
 use crate::error::{Error, Result};

@@ -1,8 +1,7 @@
-//! What the tables of a host ELF say of names and pointers, each table read
-//! once, however many sections ask.
+//! Names and pointers from the tables of a host ELF, each table read once, however many sections ask.
 //!
-//! Owns bounded section names, relative relocations and the way from addresses
-//! to file offsets; must not know what lies there.
+//! Owns bounded section names, relative relocations and the conversion of addresses to file offsets; must not know
+//! what the bytes there mean.
 
 use crate::work::Work;
 use object::elf;

@@ -1,4 +1,4 @@
-//! Images through every container, good ones beside bad ones.
+//! Finds images through every container, valid ones beside damaged ones.
 
 use super::*;
 use crate::arch::{Arch, SmVariant};

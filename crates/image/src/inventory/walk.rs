@@ -1,5 +1,4 @@
-//! The walk through containers. Every function appends what it finds and goes
-//! on after what it cannot read.
+//! The walk through containers. Every function appends what it finds, and continues after what it cannot read.
 
 use super::found::{Image, ImageKind, Inventory, Problem, Step, Trail};
 use super::host;

@@ -1,4 +1,4 @@
-//! How a kernel's parameters are laid out. Must not know who says so.
+//! The layout of a kernel's parameters. Must not know the image that it came from.
 
 /// One parameter of a kernel, in bytes from the start of the parameter block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,4 +1,4 @@
-//! How a kernel's parameters are laid out, whichever image says so.
+//! Finds the layout of a kernel's parameters, in any kind of image.
 //!
 //! Owns the choice among the images of a container; must not know formats.
 

@@ -1,4 +1,4 @@
-//! One kernel, one layout, whichever container and format says it.
+//! The same kernel has the same layout in every container and format.
 
 use super::*;
 use crate::arch::{Arch, SmVariant};

@@ -1,5 +1,4 @@
-//! Words and punctuation of PTX text. Owns comments, strings and where tokens
-//! end; must not know any directive.
+//! Words and punctuation of PTX text. Owns comments, strings and where tokens end; must not know any directive.
 
 /// A token: its bytes and where it begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Recognises formats by their first bytes, and finds their length.
 //!
-//! Owns magic numbers and total lengths; for whoever has a pointer without a length. Must not know what the formats
-//! mean.
+//! Owns magic numbers and total lengths, for callers that have a pointer without a length. Must not know what the
+//! formats mean.
 
 use crate::bytes::{Bytes, align_up};
 use crate::error::{Error, Result};

@@ -1,4 +1,4 @@
-//! Recognition and lengths, with and without the whole thing at hand.
+//! Recognition and lengths, of complete and of truncated images.
 
 use super::*;
 use crate::fatbin::Fatbin;

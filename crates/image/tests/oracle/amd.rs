@@ -1,5 +1,4 @@
-//! clang's AMDGPU code objects against llvm-readelf, and its bundles against
-//! clang-offload-bundler.
+//! Compares clang's AMDGPU code objects with llvm-readelf, and its bundles with clang-offload-bundler.
 
 use std::collections::BTreeMap;
 use std::path::Path;

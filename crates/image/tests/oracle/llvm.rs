@@ -1,5 +1,5 @@
-//! OffloadBinaries and clang's CUDA and OpenMP objects against
-//! clang-offload-packager, llvm-objdump and cuobjdump.
+//! Compares OffloadBinaries and clang's CUDA and OpenMP objects with clang-offload-packager, llvm-objdump and
+//! cuobjdump.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! Target regions of LLVM's offloading, and calls that map data for them, as the ledger has them: a long form that holds
-//! every value, and a short one for those whose values are small, as nearly all are.
+//! Target regions of LLVM's offloading, and calls that map data for them: a long form that holds every value, and a
+//! short form for small values, which nearly all are.
 //!
 //! Must not know: other kinds of events.
 

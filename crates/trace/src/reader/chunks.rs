@@ -1,6 +1,6 @@
-//! Finding chunks, and reading metadata.
+//! Finds chunks, and reads metadata.
 //!
-//! Owns which chunks there are, in time. Must not know: events.
+//! Owns which chunks there are at a given time. Must not know: events.
 
 use super::decode::{u32_at, u64_at};
 use super::{Chunk, Found, MetaChunk, TraceFile};

@@ -1,6 +1,6 @@
-//! Bytes of slots to events.
+//! Decodes the bytes of slots into events.
 //!
-//! Owns: how far the bytes of a window can be believed. Must not know: files.
+//! Owns: which bytes of a window are valid. Must not know: files.
 
 use crate::event::{
     Body, Call, Counters, Gpu, LaunchEvent, Mapped, MappedArgs, Range, Texts, Words,

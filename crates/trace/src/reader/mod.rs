@@ -1,11 +1,11 @@
-//! Reads trace files: finished ones, ones that are still being written, and what a killed process left.
+//! Reads trace files: complete ones, ones that are still being written, and those of killed processes.
 //!
 //! Owns: finding the chunks, walking the slots, converting ticks, merging the threads in time order.
 //! Must not know: what a function does, or how anything is printed.
 //!
-//! The writer stores payload, then the slot's first word; end and status, then `done`. The reader copies
-//! bytes with `pread`, in two passes while the file is live: the first finds which events are done, the
-//! second copies them anew, so that everything stored before `done` is in the copy.
+//! The writer stores the payload, then the slot's first word; later end and status, then `done`. The reader copies
+//! bytes with `pread`, in two passes while the file is live: the first finds which events are done, the second copies
+//! them again, so that the copy has everything that was stored before `done`.
 
 mod chunks;
 mod decode;

@@ -1,4 +1,4 @@
-//! The events of one buffer: a window over its chunks, and decoding what is at its beginning.
+//! The events of one buffer: a window over its chunks, and decoding the event at its beginning.
 //!
 //! Must not know: the order of events of several buffers.
 

@@ -1,7 +1,7 @@
-//! How far the file may be ahead of whoever reads it while it is written.
+//! How far the file may grow ahead of a reader that follows it.
 //!
-//! The reader gives room back as it reads; where it stalls (a pager, a full pipe) the file would take all the memory
-//! that there is. Beyond a bound the events are lost, which is counted, or the calls wait. Must not know: who reads.
+//! The reader frees space as it reads; if it stalls (a pager, a full pipe), the file would otherwise take all memory.
+//! Beyond a bound, events are lost and counted, or the calls wait. Must not know: who reads.
 
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;

@@ -1,7 +1,7 @@
 //! A thread's buffer: reserving slots, storing events.
 //!
-//! The hot path of the whole project. No lock, no formatting, no panic; memory is the file's own page,
-//! zero when it is handed out, so that what is not stored reads as zero.
+//! The hot path of the whole project. No lock, no formatting, no panic; the memory is the file's own pages, which are
+//! zero at first, so that fields that are not stored read as zero.
 
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -1,7 +1,7 @@
-//! The file under a recorder: creating it safely, growing it, mapping its chunks.
+//! The recorder's file: creating it safely, growing it, mapping its chunks.
 //!
-//! Room is reserved with `fallocate` before it is mapped, so that a full disk is an error here and never
-//! a SIGBUS at a store. Must not know: what is written.
+//! Space is reserved with `fallocate` before it is mapped, so that a full disk is an error here and never a SIGBUS at
+//! a store. Must not know: what is written.
 
 use std::ffi::CString;
 use std::io;

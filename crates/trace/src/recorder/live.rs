@@ -1,4 +1,4 @@
-//! Times of a file that is read while it is written.
+//! Time periods for a file that is read while it is written.
 
 use std::os::unix::fs::FileExt as _;
 

@@ -1,11 +1,10 @@
-//! The lock of a recorder's cold part: it sleeps, and it gives up.
+//! The lock of the recorder's cold part: it sleeps, and it gives up.
 //!
-//! Spinning starves the holder where there are many more threads than processors (500 threads on two
-//! busy ones: some waited for longer than any limit). So a waiter sleeps in the kernel; and since a
-//! process must never hang because it is traced, it gives up after a while, much sooner where the one
-//! before it had to give up as well.
+//! Spinning starves the holder if there are many more threads than processors (500 threads on two busy ones: some
+//! waited for longer than any limit). So a waiter sleeps in the kernel. Because tracing must never hang a process, it
+//! gives up after a while, and much sooner if the waiter before it had to give up as well.
 //!
-//! Must not know: what is locked. A child of a fork has a recorder, and so a lock, of its own.
+//! Must not know: what is locked. A forked child has its own recorder, and so its own lock.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 

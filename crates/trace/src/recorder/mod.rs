@@ -1,11 +1,11 @@
-//! The recorder: what the preloaded process writes with.
+//! The recorder, with which the preloaded process writes events.
 //!
 //! Owns: the file, its chunks, one buffer per thread, the metadata area. A buffer has one writer; an
 //! event costs a bounds check and the stores of its bytes. System calls happen once per chunk.
 //!
 //! Must not know: any CUDA function, what an argument means, when to record.
 //!
-//! The cold part is behind a lock that gives up: a process must never hang because it is traced.
+//! A lock that gives up protects the cold part: tracing must never hang a process.
 
 mod backlog;
 mod buffer;

@@ -1,7 +1,7 @@
-//! The flight recorder: event chunks that are used again, the oldest first.
+//! The flight recorder: event chunks that are reused, the oldest first.
 //!
-//! Owns: which chunks are free to be used again, and how one is emptied so that no reader takes old and
-//! new bytes for one event. Must not know: threads, or what an event is but its first word.
+//! Owns: which chunks may be reused, and how one is cleared so that no reader combines old and new bytes into one
+//! event. Must not know: threads, or the contents of an event except its first word.
 
 use std::collections::VecDeque;
 use std::ptr::NonNull;

@@ -1,4 +1,4 @@
-//! The flight recorder, control and marks.
+//! Tests the flight recorder, control and marks.
 
 use super::tests::{launch, read, scratch};
 use super::*;

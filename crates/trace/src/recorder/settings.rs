@@ -1,6 +1,6 @@
-//! How a file is written.
+//! Settings for writing a file.
 //!
-//! Must not know: how that is done.
+//! Must not know: how they are carried out.
 
 use crate::clock;
 use crate::layout::Calibration;

@@ -1,4 +1,4 @@
-//! What was written is what is read.
+//! Events read back are those that were written.
 
 use super::*;
 use crate::event::{Body, Payload};

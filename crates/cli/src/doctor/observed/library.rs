@@ -1,4 +1,4 @@
-//! What each backend makes of a library that a program loaded.
+//! What works on each backend with a library that a program loaded.
 //!
 //! Owns: the rules. Must not know: how the run was observed, or how its findings are shown.
 

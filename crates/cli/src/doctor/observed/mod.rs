@@ -1,4 +1,4 @@
-//! `cushim doctor -- PROG`: runs a program, and says of each library that it really loaded what works on which backend.
+//! `cushim doctor -- PROG`: runs a program, and reports for each library that it loaded what works on which backend.
 //!
 //! Owns: the run, and its findings. Must not know: how they are shown.
 

@@ -1,4 +1,4 @@
-//! What the audit library told of a run: records of `crates/audit/src/observe.rs`.
+//! The audit library's report of a run: records of `crates/audit/src/observe.rs`.
 //!
 //! Owns: their meaning. Must not know: CUDA, files.
 

@@ -1,9 +1,9 @@
-//! A column whose values come again and again: a dictionary, and numbers into it.
+//! A column of repeated values: a dictionary, and indices into it.
 //!
-//! Owns: collecting values by their number, so that a row costs a look into a table and no copy; and the
-//! pages of the format: "Encodings" of the Parquet specification, RLE_DICTIONARY with the RLE and
-//! bit-packing hybrid for numbers and levels, PLAIN where a dictionary does not pay. Headers are the
-//! crate's. Must not know: what a column means.
+//! Owns: collecting values by their number, so that a row costs a table lookup and no copy; and the pages of the
+//! format: "Encodings" of the Parquet specification, RLE_DICTIONARY with the RLE and bit-packing hybrid for indices
+//! and levels, PLAIN if a dictionary does not pay. The parquet crate writes the headers. Must not know: what a column
+//! means.
 
 use bytes::Bytes;
 use parquet::basic::{Compression, Encoding, Type};

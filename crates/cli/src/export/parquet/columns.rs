@@ -1,8 +1,8 @@
 //! Columns of a Parquet file, filled side by side.
 //!
-//! Owns: which columns the crate's own writer encodes, and which [`super::coded`]; encoding them on all
-//! processors, a batch at a time, so that a row group of a million rows takes the memory of its
-//! compressed pages and not of its values. Must not know: what a column means.
+//! Owns: which columns the parquet crate's own writer encodes, and which [`super::coded`]; encoding them on all
+//! processors, a batch at a time, so that a row group of a million rows takes the memory of its compressed pages and
+//! not of its values. Must not know: what a column means.
 
 use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};

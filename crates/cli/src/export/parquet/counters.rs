@@ -1,7 +1,7 @@
-//! Columns of what was counted (`cushim profile -o`): one for each counter that a trace has.
+//! Columns of counters (`cushim profile -o`): one for each counter in a trace.
 //!
-//! Owns their names, and which values a row has. Names come from the trace: one that no column can have is left out. Must not
-//! know: files.
+//! Owns their names, and a row's values. Names come from the trace: a name that no column can have is dropped. Must
+//! not know: files.
 
 use cushim_trace::event::Gpu;
 use cushim_trace::meta::Metadata;

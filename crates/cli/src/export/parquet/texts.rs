@@ -1,6 +1,6 @@
-//! Texts that come again and again, by a number each.
+//! Repeated strings, each with a number.
 //!
-//! Owns: one copy of each, so that a row costs no copy of its names. Must not know: columns.
+//! Owns: one copy of each, so that a row does not copy its names. Must not know: columns.
 
 use cushim_analysis::fast::Map;
 use cushim_analysis::known::Known;

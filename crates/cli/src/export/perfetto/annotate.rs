@@ -1,4 +1,4 @@
-//! What stands beside a slice: arguments, shapes, results.
+//! The annotations of a slice: arguments, shapes, results.
 //!
 //! Owns: the names and values of annotations. Must not know: tracks or times.
 

@@ -1,8 +1,8 @@
 //! GPU work and the program's own ranges: slices on tracks of their own.
 //!
-//! Owns: those tracks. A stream of a GPU has as many rows as work overlaps on it. A flow leads from the
-//! call to its work. Ranges that a thread pushes and pops have a track per thread and domain, since they
-//! need not nest with calls; those that any thread may end have rows.
+//! Owns: those tracks. A GPU stream has as many rows as pieces of work overlap on it. A flow leads from the call to
+//! its work. Ranges that a thread pushes and pops have a track per thread and domain, because they need not nest with
+//! calls; ranges that any thread may end have rows.
 //!
 //! Must not know: files, or the tracks of calls.
 

@@ -1,7 +1,7 @@
-//! Texts by number: written once per sequence of packets, and referred to afterwards.
+//! Interned strings: written once per sequence of packets, and then referred to by number.
 //!
-//! Owns: numbering texts over the whole trace, and what each sequence has been told. Must not know:
-//! what the texts are.
+//! Owns: numbering strings over the whole trace, and which ones each sequence has. Must not know: what the strings
+//! are.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! Counter tracks: what was counted of a GPU's work (`cushim profile -o`), as levels while it ran.
+//! Counter tracks: the counters of GPU work (`cushim profile -o`), as levels while it ran.
 //!
 //! Owns: which tracks there are, and the sums on them. Must not know: packets.
 

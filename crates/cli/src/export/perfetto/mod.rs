@@ -1,15 +1,14 @@
 //! Perfetto's trace format: <https://ui.perfetto.dev>, `trace_processor`.
 //!
-//! Owns: tracks and slices. One track per process and thread; a call is a slice on its thread's track, a
-//! launch is called by its kernel. One track per stream, on which a mark stands for each piece of work
-//! at the moment at which it was put there; a flow leads from the call to the mark. What a GPU did
-//! stands on tracks of its own ([`apart`]).
+//! Owns: tracks and slices. One track per process and thread; a call is a slice on its thread's track, and a launch
+//! is named after its kernel. One track per stream, with a mark for each piece of work at the time when it was
+//! submitted; a flow leads from the call to the mark. Work of a GPU has its own tracks ([`apart`]).
 //!
-//! Must not know: files and folders. Written in one pass; what is kept is one entry per thread, stream,
-//! kernel and function, and the calls that enclose the present one.
+//! Must not know: files and folders. It is written in one pass; memory holds one entry per thread, stream, kernel and
+//! function, and the calls that enclose the current one.
 //!
-//! One sequence of packets per thread, because numbered texts, the default track and the clock belong to
-//! a sequence: its clock counts from one packet to the next, so that most times take two bytes.
+//! There is one sequence of packets per thread, because interned strings, the default track and the clock belong to a
+//! sequence: its clock counts from one packet to the next, so that most times take two bytes.
 
 mod annotate;
 mod apart;

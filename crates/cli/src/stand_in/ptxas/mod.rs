@@ -1,7 +1,7 @@
-//! `ptxas`: takes PTX and gives PTX, where NVIDIA's gives machine code.
+//! `ptxas`: reads PTX and writes PTX, where NVIDIA's writes machine code.
 //!
-//! What runs kernels on the CPU compiles PTX, and every driver takes PTX text where it takes a cubin. So a program that
-//! calls ptxas (Triton, XLA) gets its own text back, checked: what is no PTX is refused here, with the line, as ptxas does.
+//! The CPU backend compiles PTX, and every driver accepts PTX text where it accepts a cubin. So a program that calls
+//! ptxas (Triton, XLA) gets its own text back, checked: invalid PTX is refused here, with the line, as ptxas does.
 //!
 //! Owns: input and output, and the messages. Must not know: what instructions mean.
 

@@ -1,7 +1,7 @@
 //! The command line of ptxas.
 //!
-//! Owns: which options take a value, and what the few that matter say. Those that tune machine code are taken and mean
-//! nothing, also ones that are not known here: ptxas has many that it does not list. Must not know: PTX.
+//! Owns: which options take a value, and the values of the few that matter. Options that tune machine code are
+//! accepted and ignored, also unknown ones: ptxas has many undocumented options. Must not know: PTX.
 
 use std::path::PathBuf;
 

@@ -1,7 +1,7 @@
-//! What `ptxas --verbose` prints of each kernel.
+//! The output of `ptxas --verbose` for each kernel.
 //!
-//! Owns: the lines. Sizes are those of the PTX; a kernel on the CPU has no registers of a GPU's, and is said to use as
-//! many as `cuFuncGetAttribute` of the backend cpu says. Must not know: files.
+//! Owns: the lines. Sizes are those of the PTX; a kernel on the CPU uses no GPU registers, so the count is the one
+//! that `cuFuncGetAttribute` of the backend cpu returns. Must not know: files.
 
 use std::fmt::Write;
 

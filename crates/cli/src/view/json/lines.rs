@@ -1,4 +1,4 @@
-//! The lines as they are written: their fields, in their order.
+//! The JSON lines: their fields, in order.
 //!
 //! Must not know: where the values come from.
 

@@ -1,6 +1,6 @@
 //! Target regions of LLVM's offloading, and calls that map data, as lines of text.
 //!
-//! Owns: what such a line looks like. Must not know: when lines are written, or what else there is.
+//! Owns: the form of such a line. Must not know: when lines are written, or the other kinds of lines.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! Cubins whose symbols all claim the same bytes: what is read or copied of them is bounded.
+//! Cubins whose symbols all claim the same bytes: reading and copying is bounded.
 
 use super::*;
 use crate::error::Error;
