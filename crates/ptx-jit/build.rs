@@ -1,5 +1,5 @@
-//! Gives the crate a hash of all that decides what code it makes: its sources, those of the IR it reads,
-//! the locked versions of what it is built with, and the compiler of Rust. Code kept on disk is of one such
+//! Gives the crate a hash of everything that determines the generated code: its sources, those of the IR that it
+//! reads, the locked versions of its dependencies, and the Rust compiler. Code cached on disk belongs to one such
 //! hash.
 
 use sha2::{Digest, Sha256};

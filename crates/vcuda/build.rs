@@ -1,4 +1,4 @@
-//! Names the library as the four thin ones ask for it.
+//! Gives the library the name that the four thin libraries look for.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

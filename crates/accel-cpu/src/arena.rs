@@ -1,10 +1,10 @@
-//! One reserved range of addresses, from which all memory of the CPU's devices comes.
+//! One reserved range of addresses, from which all memory of the CPU's devices is allocated.
 //!
-//! Owns the range, what of it is allocated, and the pages behind it: device, managed and page-locked
-//! host memory alike. So a kernel's access is inside if it is inside one range (`base <= address <
-//! base + size`), and [`Arena::is_live`] says more exactly whether it touches memory, without a lock: as a GPU does,
-//! by its pages of 2 MiB ([`GRANULE`]). What lies on one with an allocation can be read and written, and costs
-//! nothing until it is. Must not know: devices, kernels, what is shared with whom ([`super::shared`]).
+//! Owns the range, its allocations, and their pages: device, managed and page-locked host memory alike. So one
+//! comparison tells whether a kernel's access is in the range (`base <= address < base + size`). [`Arena::is_live`]
+//! tells more exactly whether it touches memory, without a lock, at the granularity of a GPU, pages of 2 MiB
+//! ([`GRANULE`]). All bytes of a granule with an allocation can be read and written, and take no memory until they
+//! are. Must not know: devices, kernels, what is shared with which process ([`super::shared`]).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;

@@ -1,8 +1,8 @@
-//! How much memory the devices have, and whether an allocation would leave the machine without.
+//! The memory size of the devices, and whether an allocation would exhaust the machine's memory.
 //!
-//! Owns the share of the machine's memory that devices have: half of it, since programs have what is on the device on the
-//! host, too, and memory is taken only as it is touched: a program that wrote to all of it would be ended by the system,
-//! where a GPU refuses the allocation. Must not know: what is allocated where.
+//! Owns the share of the machine's memory that devices get: half of it. Programs also have most device data on the
+//! host, and memory is taken only when it is touched; without a limit, the system would kill a program that writes to
+//! all of it, where a GPU refuses the allocation. Must not know: what is allocated where.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 

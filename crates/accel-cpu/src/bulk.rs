@@ -1,7 +1,7 @@
-//! Large copies and fills of memory, on all threads.
+//! Large copies and fills, on all threads.
 //!
-//! Owns from which size that pays, and the parts that they fall into. Must not know: queues, and what may be touched,
-//! which [`Memory`] says before the first byte of each part moves.
+//! Owns the size from which that pays, and the division into parts. Must not know: queues, and which addresses are
+//! valid: [`Memory`] checks that before the first byte of each part moves.
 
 use std::sync::{Arc, Mutex};
 

@@ -1,4 +1,4 @@
-//! Where compiled kernels are kept between runs.
+//! The cache of compiled kernels between runs.
 //!
 //! Owns opening the folder once. Must not know: where it is, what is in it.
 

@@ -1,9 +1,10 @@
-//! What kernels launch, and in which order it runs.
+//! Grids that kernels launch, and their order.
 //!
-//! Owns the order: a grid's children run behind its blocks, in the order of their launches, each with all that it launches
-//! itself, then its tail launches, one by one. So each stream keeps its order, whatever waits for an event comes behind it,
-//! a grid is complete when its children are, and a tail launch of a tail launch comes before the next one (CUDA Programming
-//! Guide, "CUDA Dynamic Parallelism"; an H200 keeps the same orders). Must not know: how work is done.
+//! Owns the order: a grid's children run after its blocks, in the order of their launches, each with everything that
+//! it launches itself; then its tail launches, one by one. So each stream keeps its order, a wait for an event comes
+//! after the event, a grid is complete when its children are, and a tail launch of a tail launch comes before the
+//! next one (CUDA Programming Guide, "CUDA Dynamic Parallelism"; an H200 keeps the same orders). Must not know: how
+//! work is done.
 
 use std::collections::VecDeque;
 

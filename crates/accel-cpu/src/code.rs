@@ -1,6 +1,6 @@
-//! PTX loaded for a device: the checked module, its variables in memory, what its kernels are.
+//! PTX loaded for a device: the checked module, its variables in memory, its kernels' properties.
 //!
-//! Owns where variables lie and which kernels cannot be run. Must not know: containers, launches.
+//! Owns the addresses of variables, and which kernels cannot run. Must not know: containers, launches.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};

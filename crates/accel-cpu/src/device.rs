@@ -1,10 +1,11 @@
-//! What the CPU says of itself as a CUDA device.
+//! The properties of the CPU as a CUDA device.
 //!
 //! Owns the description. Must not know: memory, code.
 //!
-//! The capability is 8.0: PTX for any earlier target is what nvcc makes by default, and what 9.0 adds (products of four warps,
-//! tensor copies) is slower here than what programs do instead. Clusters are there, and an attribute says so. PTX for a
-//! later target is run all the same where an image has no other. A program that asks for 9.0 gets it by `CUSHIM_CPU_CAPABILITY`.
+//! The capability is 8.0: by default nvcc makes PTX for earlier targets, and what 9.0 adds (warpgroup products,
+//! tensor copies) is slower here than the older alternatives. Clusters work, and an attribute says so. PTX for a
+//! later target runs nevertheless if an image has no other. `CUSHIM_CPU_CAPABILITY` sets 9.0 for a program that
+//! requires it.
 
 use cushim_accel::Device;
 use std::sync::OnceLock;

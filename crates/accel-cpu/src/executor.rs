@@ -1,7 +1,6 @@
-//! Runs packets on the CPU: kernels by machine code or the interpreter, their blocks over the pool.
+//! Runs packets on the CPU: kernels by machine code or the interpreter, with their blocks on the pool's threads.
 //!
-//! Owns what a launch needs beside its arguments, and on which threads its blocks run. Must not
-//! know: queues, CUDA.
+//! Owns what a launch needs besides its arguments, and the threads that run its blocks. Must not know: queues, CUDA.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};

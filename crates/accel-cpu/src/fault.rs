@@ -1,7 +1,7 @@
-//! How a fault of a kernel becomes a [`Failure`]: CUDA's kind of error, and a message for people.
+//! Converts a kernel's fault to a [`Failure`]: CUDA's kind of error, and a message for people.
 //!
-//! Owns the names in it, as C++ has them with the symbol behind, and what memory is near an address that is wrong.
-//! Must not know: how kernels run.
+//! Owns the names in the message (as in C++, followed by the symbol), and the memory near an invalid address. Must
+//! not know: how kernels run.
 
 use cushim_check::stray::stray;
 use cushim_check::variable;

@@ -1,8 +1,8 @@
-//! The pages of the range, by granules of 2 MiB.
+//! The pages of the range, in granules of 2 MiB.
 //!
-//! Owns which granules can be touched, how many allocations each has, and how the system backs them. A granule that
-//! is all allocated may be one large page of the system; another never is, so that what was not allocated takes no
-//! memory until somebody touches it. Must not know: where allocations begin and end.
+//! Owns which granules are accessible, the number of allocations in each, and their backing pages. The system may use
+//! one large page for a granule that is allocated completely, but not for others, so that unallocated bytes take no
+//! memory until they are touched. Must not know: where allocations begin and end.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 

@@ -1,4 +1,4 @@
-//! The heap of a device's kernels: what `malloc` and the device runtime give them.
+//! The heap of a device's kernels: memory for `malloc` and the device runtime.
 //!
 //! Owns its limit and what is in use. Must not know: how kernels run.
 

@@ -1,6 +1,6 @@
-//! What running kernels need from the host: printing, the time, and whom else they ask.
+//! Host services for running kernels: printing, the time, and calls to other modules.
 //!
-//! Owns what of it goes where. Must not know: how kernels run.
+//! Owns the dispatch of these calls. Must not know: how kernels run.
 
 use cushim_ptx::exec;
 

@@ -1,11 +1,12 @@
 //! The CPU as an accelerator: memory in one range, PTX compiled to machine code, queues in software.
 //!
-//! Owns the devices that stand for the machine's processors. Each of its parts knows one thing: [`arena`] addresses,
-//! [`granules`] the pages behind them, [`shared`] those of files, [`memory`] accesses, [`bulk`] large copies and fills,
-//! [`code`] loaded PTX, [`cache`] where compiled kernels are kept, [`executor`] launches, [`children`] and
-//! [`device_runtime`] launches by kernels, [`fault`] how launches fail, [`watch`] launches that are checked, [`pool`]
-//! threads, [`stack`] room for the compiler, [`heap`] kernels' heap, [`host`] what kernels ask for, [`texture`] and
-//! [`tensor`] descriptors, [`device`] what is said of it as a CUDA device. Must not know: CUDA's handles.
+//! Owns the devices that stand for the machine's processors. Each module has one subject: [`arena`] addresses,
+//! [`granules`] their pages, [`shared`] pages of files, [`memory`] accesses, [`bulk`] large copies and fills,
+//! [`code`] loaded PTX, [`cache`] the cache of compiled kernels, [`executor`] launches, [`children`] and
+//! [`device_runtime`] launches by kernels, [`fault`] failures of launches, [`watch`] launches under checks, [`pool`]
+//! threads, [`stack`] stack space for the compiler, [`heap`] kernels' heap, [`host`] calls of kernels to the host,
+//! [`texture`] and [`tensor`] descriptors, [`device`] the CPU's properties as a CUDA device. Must not know: CUDA's
+//! handles.
 
 pub mod arena;
 mod budget;

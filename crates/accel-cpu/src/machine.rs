@@ -1,7 +1,7 @@
-//! How much memory the machine has, and how much of it is left, for this process.
+//! The machine's memory, total and available, for this process.
 //!
-//! Owns what the system says: `/proc/meminfo`, and the limits of the process's control groups, of both versions. Must not
-//! know: devices, what is allocated.
+//! Owns reading it: `/proc/meminfo`, and the limits of the process's control groups, of both versions. Must not know:
+//! devices, what is allocated.
 
 use std::path::{Path, PathBuf};
 

@@ -1,8 +1,8 @@
-//! Memory as kernels and copies see it: the arena, and what the program registered.
+//! Memory that kernels and copies access: the arena, and ranges that the program registered.
 //!
-//! Owns every access to raw addresses on behalf of kernels: several threads at a time, so each is done
-//! by atomic operations of the processor (acquire, release: what x86 does anyway). Must not know: what
-//! the values mean.
+//! Owns every access to raw addresses on behalf of kernels. Several threads access memory at the same time, so each
+//! access is an atomic operation of the processor (acquire, release: x86's plain accesses). Must not know: what the
+//! values mean.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{

@@ -1,7 +1,7 @@
 //! The threads that share the blocks of a grid.
 //!
-//! Owns them. Whoever has a grid works on it too, so that a grid ends even where no thread can be
-//! started, and blocks are handed out once each ([`Blocks`]). Must not know: what a block is.
+//! Owns them. The thread with a grid works on it too, so that a grid completes even if no thread can be started; each
+//! block is given out once ([`Blocks`]). Must not know: what a block is.
 
 use std::collections::VecDeque;
 use std::ops::Range;

@@ -1,7 +1,8 @@
-//! Memory of the range that is a file's, so that other processes can have it, and addresses without memory.
+//! Memory of the range that is backed by files, so that other processes can share it, and reserved addresses without
+//! memory.
 //!
-//! Owns how an allocation's pages become a file's, how a file's become an allocation, and what is mapped at
-//! addresses that were reserved. All of it by whole granules. Must not know: how processes find each other's files.
+//! Owns moving an allocation's pages into a file, making an allocation from a file, and mapping memory at reserved
+//! addresses, all in whole granules. Must not know: how processes find each other's files.
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;

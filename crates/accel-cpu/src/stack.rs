@@ -1,6 +1,6 @@
-//! A larger stack for work that the program's thread may have too little for.
+//! A larger stack for work for which the program's thread may have too little.
 //!
-//! Owns the choice of where it is done. Must not know: the work.
+//! Owns the choice of the thread. Must not know: the work.
 
 use std::thread::{Builder, scope};
 

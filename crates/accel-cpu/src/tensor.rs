@@ -1,6 +1,6 @@
-//! Tensor maps, as kernels on the CPU read them.
+//! Tensor maps, in the form that kernels on the CPU read.
 //!
-//! Owns which are made. Must not know: what is copied by them ([`cushim_ptx::exec::tensor_copy`]).
+//! Owns which maps are accepted. Must not know: how data is copied with them ([`cushim_ptx::exec::tensor_copy`]).
 
 use cushim_accel::{Failure, Tensor};
 use cushim_ptx::exec::tensor::{AXES, Corners, ELEMENTS, MAP_BYTES, Modes, TensorMap};

@@ -1,4 +1,4 @@
-//! Kernels through the accelerator's own door: loaded, queued, waited for.
+//! Tests kernels through the accelerator's interface: loaded, queued, waited for.
 
 use super::*;
 use cushim_accel::{Dispatch, Outcome, Packet, Signal, Work};

@@ -1,7 +1,7 @@
-//! Descriptors of textures and surfaces in memory that kernels reach.
+//! Descriptors of textures and surfaces in memory that kernels access.
 //!
-//! Owns what CUDA's numbers of formats, modes and flags are to the sampler ([`cushim_ptx::texture`]), and the memory of
-//! descriptors, whose addresses are the handles. Must not know: how anything is sampled.
+//! Owns the conversion of CUDA's numbers for formats, modes and flags to the sampler's ([`cushim_ptx::texture`]), and
+//! the memory of descriptors, whose addresses are the handles. Must not know: how anything is sampled.
 
 use cushim_ptx::exec::Memory as _;
 use cushim_ptx::texture::{Address, Descriptor, Format, Kind, Sampler, descriptor};

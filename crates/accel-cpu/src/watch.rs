@@ -1,6 +1,7 @@
-//! Kernels that are looked at while they run: checked, or counted.
+//! Launches that are observed while they run, to check them or to count their work.
 //!
-//! Owns which launches are, and what compiled code shows for that. Must not know what is looked for.
+//! Owns which launches are observed, and which events compiled code reports. Must not know what the observer looks
+//! for.
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
-//! The GPUs of the machine, their memory pools, and what they say of themselves.
+//! The GPUs of the machine, their memory pools and properties.
 //!
-//! Owns asking the runtime. Must not know: allocations, queues, code.
+//! Owns the queries to the runtime. Must not know: allocations, queues, code.
 
 use cushim_accel::Failure;
 

@@ -1,6 +1,6 @@
-//! The answers to what kernels ask, as CUDA has them.
+//! Computes the replies to requests of kernels, with CUDA's semantics.
 //!
-//! Owns the conversations of [`cushim_translate::abi::calls`]. Must not know: threads, when a kernel is under way.
+//! Owns the host's side of [`cushim_translate::abi::calls`]. Must not know: threads, when a kernel is running.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;

@@ -1,7 +1,7 @@
-//! AMD's HSA runtime as a table of functions, and where it is found.
+//! AMD's HSA runtime as a table of functions, and finding it.
 //!
-//! Owns opening `libhsa-runtime64.so.1` and what a status means. Nothing is linked: a machine without the runtime has no
-//! device and no error. Must not know: agents, memory, queues.
+//! Owns opening `libhsa-runtime64.so.1` and converting its statuses. The runtime is not linked: a machine without it
+//! has no device, and that is no error. Must not know: agents, memory, queues.
 
 use std::ffi::{CStr, CString, c_void};
 use std::path::Path;

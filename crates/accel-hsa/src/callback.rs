@@ -1,7 +1,7 @@
-//! Calls of AMD's runtime into this library.
+//! Callbacks from AMD's runtime.
 //!
-//! Owns what holds for all of them: a panic ends here, as it must not unwind into the runtime, which would end the process;
-//! and the lists that the runtime gives one entry at a time. Must not know: what the entries are.
+//! Owns what all of them need: a panic is caught here, because unwinding into the runtime would end the process; and
+//! collecting the lists that the runtime delivers one entry at a time. Must not know: what the entries are.
 
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -1,8 +1,8 @@
-//! What kernels ask of their host: printf, malloc, free, assert.
+//! Requests of kernels to their host: printf, malloc, free, assert.
 //!
-//! Owns the host call buffer of a ring (LLVM's RPC protocol, [`cushim_rpc`]) and the thread that answers while kernels
-//! that may ask are under way. The client lies in memory of the device, whose locks need atomic operations there; the
-//! buffer in fine-grained memory of the host. Must not know: packets, streams.
+//! Owns the host-call buffer of a ring (LLVM's RPC protocol, [`cushim_rpc`]) and the thread that replies while
+//! kernels that may make requests are running. The client is in device memory, because its locks need atomic
+//! operations there; the buffer is in fine-grained host memory. Must not know: packets, streams.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Condvar, Mutex};

@@ -1,8 +1,8 @@
 //! Code objects loaded for a GPU: kernels by name, variables by address.
 //!
-//! Owns loading and what a launch of a kernel needs. Arguments are passed as the translator says, or, for what was
-//! compiled by hand from HIP or OpenCL under the names of CUDA's kernels, by the metadata of the object (LLVM, "User
-//! Guide for AMDGPU Backend"). Must not know: containers, queues.
+//! Owns loading, and the data that a kernel's launch needs. Arguments are passed as the translator defines; for
+//! objects that were compiled by hand from HIP or OpenCL under the names of CUDA's kernels, by the object's metadata
+//! (LLVM, "User Guide for AMDGPU Backend"). Must not know: containers, queues.
 
 use std::ffi::{CString, c_void};
 use std::sync::Arc;

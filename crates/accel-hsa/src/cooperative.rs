@@ -1,8 +1,8 @@
-//! Cooperative launches: all blocks of a grid are on the GPU at once.
+//! Cooperative launches: all blocks of a grid are resident on the GPU at once.
 //!
-//! Owns how many blocks a GPU holds, the workspaces of `grid.sync()`, and that no two such grids are on a GPU at the same
-//! time, where each could hold what the other still needs. AMD's cooperative queues do no more: blocks are resident at once
-//! because there are not too many. Must not know: packets.
+//! Owns how many blocks fit on a GPU, the workspaces of `grid.sync()`, and that no two such grids run on a GPU at the
+//! same time, because each could occupy what the other still needs. AMD's cooperative queues do no more: all blocks
+//! are resident because there are not too many. Must not know: packets.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 

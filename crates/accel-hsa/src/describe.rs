@@ -1,9 +1,9 @@
-//! What an AMD GPU says of itself as a CUDA device.
+//! The properties of an AMD GPU as a CUDA device.
 //!
-//! Owns the description; only what the GPU has. Must not know: how it is asked.
+//! Owns the description; it lists only what the GPU has. Must not know: how the GPU is queried.
 //!
-//! The capability is 8.0, for the reason that the CPU's is: PTX for earlier targets is what compilers make by default,
-//! and what 9.0 adds is not there. Machine code of NVIDIA's for 8.0 is not taken.
+//! The capability is 8.0, for the same reason as the CPU's: by default compilers make PTX for earlier targets, and
+//! the features of 9.0 are missing. NVIDIA's machine code for 8.0 is not accepted.
 
 use cushim_accel::Device;
 

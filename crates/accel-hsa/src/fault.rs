@@ -1,6 +1,6 @@
-//! What a device says when it gives up, as CUDA's kinds of errors and in words.
+//! Fatal errors of a device, as CUDA's kinds of errors and as messages.
 //!
-//! Owns the words: which kernel, which address, why. Must not know: queues.
+//! Owns the messages: which kernel, which address, why. Must not know: queues.
 
 use cushim_accel::Failure;
 

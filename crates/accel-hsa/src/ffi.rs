@@ -1,4 +1,4 @@
-//! HSA's types and numbers, as far as they are used here.
+//! HSA's types and constants that this crate uses.
 //!
 //! Source: the HSA Runtime specification 1.2 (`hsa.h`) and AMD's extensions (`hsa_ext_amd.h`), the same from ROCm 5.2
 //! on. Must not know: what is done with them.

@@ -1,7 +1,7 @@
-//! What has been given to a device and has not ended.
+//! Work that was submitted to a device and is not complete.
 //!
-//! Owns one piece of work until its end: its signal, what must stay meanwhile, how it failed. A device that gives up
-//! ends all of them, so that nobody waits for ever. Must not know: how packets look.
+//! Owns one piece of work until its end: its signal, the objects that it needs, its error. A fatal error of a device
+//! ends all of them, so that nothing waits for ever. Must not know: the layout of packets.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, OnceLock};

@@ -1,7 +1,7 @@
-//! The heap of a device's kernels: what `malloc` gives them.
+//! The heap of a device's kernels: memory for `malloc`.
 //!
-//! Owns its limit, and one piece of device memory of that size, cut on the host: what a kernel waits for allocates
-//! nothing of the runtime's but the first time. Must not know: who asks.
+//! Owns its limit, and one piece of device memory of that size, which the host divides. So a request for which a
+//! kernel waits allocates from the runtime only the first time. Must not know: who asks.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Mutex;

@@ -1,6 +1,7 @@
-//! Segments for kernels' arguments, used again and again.
+//! Reused kernarg segments.
 //!
-//! Owns blocks of memory that GPUs read arguments from, cut into pieces of three sizes. Must not know: what is in them.
+//! Owns blocks of memory from which GPUs read arguments, divided into pieces of three sizes. Must not know: what is
+//! in them.
 
 use std::sync::{Arc, Mutex};
 

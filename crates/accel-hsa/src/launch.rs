@@ -1,7 +1,8 @@
-//! Giving a packet of the trait's to the device.
+//! Submits a packet of the trait to the device.
 //!
-//! Owns what the device can do by itself: launches, points in a queue, copies between memory that the GPU may
-//! touch, each behind signals of the device. The rest is the host's. Must not know: who waits, on which thread.
+//! Owns what the device can do by itself: launches, markers in a queue, copies between memory that the GPU can
+//! access, each after signals of the device. The host does everything else. Must not know: who waits, on which
+//! thread.
 
 use std::sync::Arc;
 

@@ -1,11 +1,11 @@
-//! AMD GPUs as an accelerator: AMD's HSA runtime below, as it is.
+//! AMD GPUs as an accelerator, over AMD's own HSA runtime.
 //!
-//! Owns the devices that stand for the GPUs of the machine. Each of its parts knows one thing: [`api`] where the runtime
-//! is, `callback` what it calls here, `agents` what it finds, `describe` what is said of it as a CUDA device, `memory`
-//! addresses, `signals` and `ring` what the runtime has of that name, `wire` bytes of packets and arguments, `calls`,
-//! `answers` and `heap` what kernels ask of their host, `loaded` objects, `code` what is in them, `variables` theirs,
-//! `ptx` translation, `cooperative` launches, `launch` what the device does by itself, `stream` the order of it
-//! and of what it does not, `flight` and `fault` how it goes wrong. Must not know: CUDA's handles, containers of code.
+//! Owns the devices that stand for the GPUs of the machine. Each module has one subject: [`api`] finding the runtime,
+//! `callback` its callbacks, `agents` its GPUs, `describe` a GPU's properties as a CUDA device, `memory` addresses,
+//! `signals` and `ring` the runtime's signals and queues, `wire` bytes of packets and arguments, `calls`, `answers`
+//! and `heap` requests of kernels to their host, `loaded` code objects, `code` their contents, `variables` their
+//! variables, `ptx` translation, `cooperative` launches, `launch` what the device does by itself, `stream` the order
+//! of device and host work, `flight` and `fault` failures. Must not know: CUDA's handles, containers of code.
 
 mod agents;
 mod answers;

@@ -1,6 +1,6 @@
 //! A code object that the runtime has loaded.
 //!
-//! Owns loading it and giving it back. Must not know: what is in it.
+//! Owns loading and unloading it. Must not know: what is in it.
 
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
-//! Memory: what was allocated and registered, and copies that are done now.
+//! Memory: allocated and registered ranges, and synchronous copies.
 //!
-//! Owns the table of addresses: what lies in it is the device's or the host's, and the GPU may touch it; what does not is
-//! the program's own. Device memory is coarse-grained, host and managed memory fine-grained memory of the host that every
-//! GPU may touch at the address that the program has. Must not know: queues, code, CUDA.
+//! Owns the table of addresses: ranges in it are device or host memory that the GPU can access; all else is the
+//! program's own memory. Device memory is coarse-grained; host and managed memory is fine-grained host memory that
+//! every GPU can access at the program's address. Must not know: queues, code, CUDA.
 
 use std::alloc::Layout;
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
-//! PTX for a GPU of AMD's: translated when it is loaded.
+//! PTX for an AMD GPU: translated when it is loaded.
 //!
-//! Owns asking the translator, and what a CUDA program is to know of a translated kernel. Must not know: how a code
-//! object is loaded or launched.
+//! Owns calling the translator, and the properties that a CUDA program can query of a translated kernel. Must not
+//! know: how a code object is loaded or launched.
 
 use std::collections::BTreeSet;
 use std::sync::OnceLock;

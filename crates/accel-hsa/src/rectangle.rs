@@ -1,7 +1,7 @@
-//! Copies of rows and planes as the device does them.
+//! Copies of rows and planes by the device.
 //!
-//! Owns which copies its copy engines take: both ends memory that the GPU may touch, addresses and distances multiples of
-//! four bytes, as AMD's runtime insists, and ends that do not overlap. Must not know: signals, streams.
+//! Owns which copies its copy engines accept: both ends in memory that the GPU can access, addresses and pitches
+//! multiples of four bytes, as AMD's runtime requires, and no overlap. Must not know: signals, streams.
 
 use cushim_accel::Copy;
 

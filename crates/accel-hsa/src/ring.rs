@@ -1,7 +1,7 @@
-//! A queue of the runtime's, into which packets are written.
+//! A queue of the runtime, into which packets are written.
 //!
-//! Owns the ring, who may write to it, and the pool of rings of a device. Every packet waits for the one before it, so
-//! what is in one ring is in order. Must not know: streams, what a packet computes.
+//! Owns the ring, who may write to it, and a device's pool of rings. Every packet waits for the one before it, so the
+//! packets of one ring run in order. Must not know: streams, what a packet computes.
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};

@@ -1,6 +1,6 @@
-//! What all parts share: the runtime, the devices, time.
+//! State that all modules share: the runtime, the devices, time.
 //!
-//! Owns starting the runtime and hearing of memory faults. Must not know: streams, code.
+//! Owns starting the runtime and handling memory faults. Must not know: streams, code.
 
 use std::ffi::c_void;
 use std::sync::atomic::AtomicU32;

@@ -1,7 +1,7 @@
-//! HSA's signals, used again and again.
+//! Reused HSA signals.
 //!
-//! Owns making them and giving them back. A signal counts down from 1, and what waits for it waits for 0; a copy that
-//! fails leaves a negative number. Must not know: what it is about.
+//! Owns creating and reusing them. A signal counts down from 1, and dependents wait for 0; a failed copy leaves a
+//! negative number. Must not know: what it stands for.
 
 use std::sync::{Arc, Mutex};
 

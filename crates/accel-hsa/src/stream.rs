@@ -1,9 +1,9 @@
-//! A queue of the trait: packets that the device does by itself, and those that the host does in between.
+//! A queue of the trait: packets that the device executes by itself, and packets that the host executes between them.
 //!
-//! Owns the order. What the device can do is given to it at once, behind its own signals; what needs the host (memory
-//! that the GPU may not touch, rows, fills, a wait for a host function) holds back what follows, until a thread has
-//! done it. That thread also hears of every end, unless somebody who waits is there first. Must not know: packets'
-//! bytes, CUDA.
+//! Owns the order. Packets for the device are submitted at once, after its own signals. A packet that needs the host
+//! (memory that the GPU cannot access, rows, fills, a wait for a host function) holds back later packets until a
+//! thread has executed it. That thread also handles every completion, unless a waiting thread does so first. Must not
+//! know: packets' bytes, CUDA.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};

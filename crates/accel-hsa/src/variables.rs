@@ -1,7 +1,8 @@
-//! Variables of loaded code, and where those lie whose place the code does not say.
+//! Variables of loaded code, including those that the code refers to by an address word.
 //!
-//! Owns which symbols are the translator's own ([`cushim_translate::abi`]): the table of kernels, and the words that hold
-//! addresses of managed variables and of what other modules define. Must not know: kernels, launches.
+//! Owns which symbols are the translator's own ([`cushim_translate::abi`]): the table of kernels, and the words that
+//! hold the addresses of managed variables and of variables that other modules define. Must not know: kernels,
+//! launches.
 
 use std::alloc::Layout;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Packets of AQL queues, and the segment of a kernel's arguments.
+//! AQL packets, and a kernel's kernarg segment.
 //!
 //! Owns the bytes (HSA Platform System Architecture 1.2, 2.9; LLVM, "User Guide for AMDGPU Backend", kernel argument
 //! metadata). Must not know: queues, memory: everything here is a function of its arguments.

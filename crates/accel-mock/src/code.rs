@@ -1,4 +1,4 @@
-//! The mock's code: a text that lists kernels and variables, and functions of the tests that are run.
+//! The mock's code: a text that lists kernels and variables, and functions that the tests define.
 //!
 //! ```text
 //! cushim mock
@@ -7,8 +7,8 @@
 //! variable table bytes=64 constant
 //! ```
 //!
-//! Owns reading that and calling the functions. Arguments reach a function as HSA passes them: a buffer
-//! laid out from metadata, the launch's shape behind the explicit arguments. Must not know: CUDA.
+//! Owns parsing it and calling the functions. Arguments reach a function as HSA passes them: a buffer laid out from
+//! metadata, with the launch's shape after the explicit arguments. Must not know: CUDA.
 
 use std::alloc::Layout;
 use std::collections::HashMap;

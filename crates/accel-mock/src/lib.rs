@@ -1,8 +1,8 @@
-//! The accelerator of the tests, shaped like an HSA agent.
+//! An accelerator for tests, modelled on an HSA agent.
 //!
-//! Owns two devices whose memory the host cannot touch, software queues, and code objects whose kernels
-//! are functions of the tests, found by symbol name ([`code::define`]). It keeps the trait honest and
-//! lets semantics be tested where there is neither a GPU nor PTX. Must not know: CUDA, PTX.
+//! Owns two devices whose memory the host cannot access, software queues, and code objects whose kernels are
+//! functions of the tests, found by symbol name ([`code::define`]). With it, tests use the trait and check semantics
+//! without a GPU and without PTX. Must not know: CUDA, PTX.
 
 pub mod code;
 mod memory;

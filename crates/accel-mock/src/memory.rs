@@ -1,7 +1,7 @@
-//! The mock's memory: devices whose addresses the processor cannot touch, and the host's.
+//! The mock's memory: device memory whose addresses the processor cannot access, and host memory.
 //!
-//! Owns which addresses exist. An address is never given twice, so that use after free is seen. Must
-//! not know: what lies in memory.
+//! Owns which addresses exist. No address is ever reused, so a use after free is detected. Must not know: the
+//! contents of memory.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::collections::{BTreeMap, HashMap};

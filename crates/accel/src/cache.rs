@@ -1,4 +1,4 @@
-//! Where code that was made for a device is kept between runs, as the environment says.
+//! The folder that caches compiled device code between runs, as environment variables set it.
 //!
 //! Owns the variables' meaning. Must not know: what is in the folder.
 

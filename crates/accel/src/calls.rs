@@ -1,6 +1,6 @@
-//! The number of the program's call that work is for, where somebody records calls.
+//! The number of the recorded CUDA call that submitted a piece of work, if calls are recorded.
 //!
-//! Owns who is asked. Must not know who records, or why.
+//! Owns the function that returns the number. Must not know who records, or why.
 
 use std::sync::OnceLock;
 

@@ -1,7 +1,7 @@
-//! Who hears what the driver and the runtime above know of a program that is checked.
+//! The observer to which driver and runtime report events of a checked program.
 //!
-//! Owns the trait, and who it is in this process: nobody, unless the program runs under checks. Must not know what is
-//! looked for.
+//! Owns the trait, and the process's one observer: none, unless the program runs under checks. Must not know what the
+//! checks are.
 
 use std::backtrace::Backtrace;
 use std::sync::{Arc, OnceLock};

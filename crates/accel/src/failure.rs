@@ -1,6 +1,6 @@
-//! What goes wrong below the driver.
+//! Failures below the driver.
 //!
-//! Must not know: what CUDA calls it.
+//! Must not know: CUDA's error codes.
 
 use std::fmt;
 

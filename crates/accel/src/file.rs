@@ -1,8 +1,8 @@
-//! Memory as a file of the system: what processes hand each other.
+//! Memory backed by files, which processes pass to each other.
 //!
-//! Owns how such files are made and known again. They have no name in any folder, and their size is sealed: whoever
-//! has one mapped is never killed because another made it shorter. What another process hands over may be any file:
-//! it is looked at before it is used. Must not know: what the memory is for.
+//! Owns how such files are created and recognised. They have no name in any folder, and their size is sealed: no
+//! process that maps one can be killed because another truncated it. Another process may pass any file, so each is
+//! checked before use. Must not know: what the memory is for.
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 

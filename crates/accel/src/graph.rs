@@ -1,6 +1,6 @@
-//! Graphs as kernels see them: the run that a kernel is part of, and what kernels change in nodes.
+//! Graphs as kernels use them: the run that a kernel belongs to, and changes that kernels make to nodes.
 //!
-//! Owns what is said, in words that neither side has to itself. Must not know: who runs graphs, who asks.
+//! Owns the types of this interface. Must not know: who runs graphs, who asks.
 
 /// A change that a kernel makes to a kernel node of a graph.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,9 +1,9 @@
-//! What virtual CUDA's own driver stands on: something with memory, code, queues and time.
+//! The accelerator below virtual CUDA's own driver: a device with memory, code, queues and clocks.
 //!
-//! Owns the [`Accelerator`] trait and the values that cross it. The shape is HSA's: memory comes from
-//! pools, code objects hold kernels and variables by symbol name, work is packets in asynchronous queues,
-//! packets wait for signals and complete one. What CUDA promises beyond that (contexts, stream order,
-//! graphs, sticky errors) is the driver's. Must not know: CUDA's handles and functions.
+//! Owns the [`Accelerator`] trait and its types. The model is HSA's: memory comes from pools, code objects hold
+//! kernels and variables by symbol name, work is packets in asynchronous queues, packets wait for signals and
+//! complete one. The driver implements what CUDA requires beyond that (contexts, stream order, graphs, sticky
+//! errors). Must not know: CUDA's handles and functions.
 
 pub mod cache;
 pub mod calls;

@@ -1,7 +1,7 @@
-//! Locks that a panic of somebody else does not close.
+//! Locks that stay usable after a panic.
 //!
-//! Owns taking them. Whoever held one when it panicked left data that is whole: every change here is
-//! made by one assignment or by the standard library's containers. Must not know: what is locked.
+//! Owns taking them. A holder that panics leaves consistent data: every change under these locks is one assignment or
+//! an operation of the standard library's containers. Must not know: what is locked.
 
 use std::sync::{
     Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,

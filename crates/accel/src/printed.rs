@@ -1,8 +1,8 @@
-//! What kernels printed and nobody has seen yet.
+//! Output of kernels that has not been shown yet.
 //!
-//! Owns that text: CUDA shows it when the program synchronises or launches again, in the order in which it was printed,
-//! through the C library's `stdout`, so that it stands in the right place among what the program prints itself. Must not
-//! know: who printed it.
+//! Owns that text: CUDA shows it when the program synchronises or launches again, in the order in which it was
+//! printed, through the C library's `stdout`, so that it comes in the right place among the program's own output.
+//! Must not know: who printed it.
 
 use std::sync::Mutex;
 

@@ -1,10 +1,9 @@
-//! A queue in software: packets in order, one at a time, on whichever thread has least to wait for.
+//! A software queue: it runs packets in order, one at a time, on the thread that can do so with the least delay.
 //!
-//! Owns the thread, its start at first use and its end with the queue. Shared by every accelerator that
-//! has no queues of its own: what runs a packet is an [`Executor`]. A packet that waits holds up its own
-//! queue only. Handing work to a thread and hearing of its end costs more than a small kernel, so work that is
-//! short runs on the thread that submits it, and a thread that waits runs what is ready itself. Must not know:
-//! CUDA's streams, memory, code.
+//! Owns the thread, its start at first use and its end with the queue. All accelerators without hardware queues share
+//! it: an [`Executor`] runs a packet. A packet that waits delays only its own queue. Passing work to a thread and
+//! learning of its end costs more than a small kernel, so short work runs on the thread that submits it, and a
+//! waiting thread runs ready packets itself. Must not know: CUDA's streams, memory, code.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};

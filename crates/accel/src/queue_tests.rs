@@ -1,4 +1,4 @@
-//! The software queue over an executor that writes down what it was given.
+//! Tests the software queue with an executor that records its packets.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 

@@ -1,6 +1,6 @@
-//! Copies and fills: bytes in rows and planes.
+//! Copies and fills of rows and planes.
 //!
-//! Owns where each row begins. Must not know: what lies at an address, or who copies.
+//! Owns the address of each row. Must not know: what is at an address, or who copies.
 
 /// Bytes from one place to another. Addresses are of any kind.
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,7 @@
-//! Memory that several processes have, and addresses apart from memory: what an accelerator may offer beside
-//! [`super::Accelerator`].
+//! Memory that several processes share, and address ranges separate from memory: an optional interface of an
+//! accelerator beside [`super::Accelerator`].
 //!
-//! Owns the trait. Memory is handed on as files of ours ([`super::file`]); every place and size is a multiple of
+//! Owns the trait. Memory is passed on as files ([`super::file`]); every address and size is a multiple of
 //! [`Sharing::granule`]. Must not know: CUDA's handles, how processes find each other's files.
 
 use std::os::fd::{BorrowedFd, OwnedFd};

@@ -1,7 +1,8 @@
-//! A signal: something that becomes complete once, and that anybody can wait for.
+//! A signal: it completes once, and any thread can wait for it.
 //!
-//! Owns the waiting, as HSA's signals with one step do. Whoever waits lends a hand where it can ([`Help`]),
-//! spins for a moment and then sleeps; work that follows may be attached instead. Must not know: what it stands for.
+//! Owns the waiting, as HSA's signals with one step do. A waiting thread helps with the work if it can ([`Help`]),
+//! spins for a moment and then sleeps; dependent work may be attached instead. Must not know: what the signal stands
+//! for.
 
 use std::any::Any;
 use std::fmt;

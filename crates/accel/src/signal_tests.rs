@@ -1,4 +1,4 @@
-//! Signals between threads.
+//! Tests signals between threads.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};

@@ -1,7 +1,7 @@
-//! What signals and queues synchronise by.
+//! The synchronisation primitives of signals and queues.
 //!
-//! Owns the choice, and nothing else: `tests/queue_model.rs` gives the same files loom's, to try every order
-//! in which threads can meet in them. Must not know: who waits for whom.
+//! Owns the choice, and nothing else: `tests/queue_model.rs` compiles the same files with loom's, to try every
+//! interleaving of threads. Must not know: who waits for what.
 
 pub use std::hint::spin_loop;
 pub use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

@@ -1,6 +1,6 @@
-//! What a tensor map is made of, as the driver tells an accelerator.
+//! The description of a tensor map, which the driver passes to an accelerator.
 //!
-//! Owns the description, with CUDA's numbers for types and modes (cuda.h). Must not know: how it is kept.
+//! Owns the description, with CUDA's numbers for types and modes (cuda.h). Must not know: how it is stored.
 
 /// A tensor in global memory, and the box of it that kernels copy at once: `cuTensorMapEncodeTiled`,
 /// `cuTensorMapEncodeIm2col`.

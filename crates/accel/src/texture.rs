@@ -1,4 +1,4 @@
-//! What a texture or surface is made of, as the driver tells an accelerator.
+//! The description of a texture or surface, which the driver passes to an accelerator.
 //!
 //! Owns the description, with CUDA's numbers for formats and modes (cuda.h). Must not know: arrays, handles of CUDA.
 

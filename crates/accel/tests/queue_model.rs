@@ -1,5 +1,5 @@
-//! Model check of queues and signals: the crate's own source files, compiled with loom's locks and
-//! atomics, in every order in which threads can meet. Loom also reports a thread that nobody wakes.
+//! Model check of queues and signals: the crate's own source files, compiled with loom's locks and atomics, in every
+//! interleaving of threads. Loom also reports a thread that is never woken.
 
 #[allow(dead_code)]
 #[path = "../src/queue.rs"]

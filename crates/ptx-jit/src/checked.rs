@@ -1,6 +1,6 @@
-//! What compiled code shows whoever looks on while it runs.
+//! Which events compiled code reports to an observer while it runs.
 //!
-//! Owns the choice. Must not know how the code does it ([`crate::emit`]), or what is looked for
+//! Owns the choice. Must not know how the code does it ([`crate::emit`]), or what the observer looks for
 //! ([`cushim_ptx::exec::Watch`]).
 
 /// What code shows of what it does; nothing by default.

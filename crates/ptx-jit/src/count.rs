@@ -1,8 +1,8 @@
-//! A second emitter: it makes no code and counts instead.
+//! A second emitter: it generates no code and counts instead.
 //!
-//! Owns what a warp has to do for a kernel, by class of operation: how many there are, and for how many one lane's work
-//! is everybody's, as all lanes have the same operands. It stands on the same three things as the code generator, the
-//! operations of the IR, call lowering and the plan of the warp ([`crate::simt`]), and must not know code, frames, or
+//! Owns the operations that a warp executes in a kernel, by class: their number, and how many of them need only one
+//! lane's work because all lanes have the same operands. It uses the same three interfaces as the code generator: the
+//! operations of the IR, call lowering and the plan of the warp ([`crate::simt`]); it must not know code, frames, or
 //! how anything is run. So it shows what another emitter has to import.
 
 use crate::error::NotCompiled;

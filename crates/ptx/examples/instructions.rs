@@ -1,6 +1,6 @@
-//! Writes the cases for single instructions, or for sequences of them, into a folder,
-//! for a GPU to run: `cargo run -p cushim-ptx --example instructions -- WHAT FOLDER`,
-//! where WHAT is `instructions`, `sequences`, `matrices`, or `registers` (of sequences, each by itself).
+//! Writes the cases for single instructions, or for sequences of them, into a folder, for a GPU to run: `cargo run -p
+//! cushim-ptx --example instructions -- WHAT FOLDER`, where WHAT is `instructions`, `sequences`, `matrices`, or
+//! `registers` (of each sequence).
 //!
 //! `scripts/record-instructions` runs it and describes the files.
 

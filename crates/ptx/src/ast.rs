@@ -1,7 +1,7 @@
-//! The syntax tree: what the text says, before any name is resolved.
+//! The syntax tree: the parsed text, before any name is resolved.
 //!
-//! It borrows every name from the text. It must not know what an instruction
-//! means: an instruction is a word, its modifiers and its operands.
+//! It borrows every name from the text. Must not know what an instruction means: an instruction is a word, its
+//! modifiers and its operands.
 
 use crate::error::Pos;
 use crate::source::Sources;

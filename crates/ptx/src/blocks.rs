@@ -1,8 +1,7 @@
-//! Basic blocks, and the order in which parted lanes run.
+//! Basic blocks, and the order in which divergent lanes run.
 //!
-//! The rank is a reverse post-order in which, of a block's successors, those
-//! in fewer loops come later. Lanes of the lowest rank run first, so lanes that
-//! left a loop wait behind it for those still inside.
+//! The rank is a reverse post-order in which, of a block's successors, those in fewer loops come later. Lanes of the
+//! lowest rank run first, so lanes that left a loop wait for those still inside.
 
 use crate::ir::{Block, Function, Src};
 use crate::sem::{Control, Operation};

@@ -1,9 +1,10 @@
-//! Functions by which kernels wait for their whole grid: those of libcudadevrt (`cudaCGSynchronize` and its like, which Numba
-//! calls) and the driver's below them (`__cuda_syscall_CGS_*`).
+//! Functions by which kernels wait for their whole grid: those of libcudadevrt (`cudaCGSynchronize` and similar,
+//! which Numba calls) and the driver's below them (`__cuda_syscall_CGS_*`).
 //!
-//! Owns them as PTX (cooperative.ptx), since a function that waits cannot be the host's; a workspace is there for
-//! cooperative launches only, so the handle is 0 in others. Groups of several grids are not there. Must not know: what
-//! runs the module. Source: libcudadevrt's PTX, which calls the driver's functions; cooperative_groups/details of CUDA's headers.
+//! Owns them as PTX (cooperative.ptx), because a function that waits cannot be a host function. Only cooperative
+//! launches have a workspace, so the handle is 0 in others. Groups of several grids are not supported. Must not know:
+//! what runs the module. Source: libcudadevrt's PTX, which calls the driver's functions; cooperative_groups/details
+//! of CUDA's headers.
 
 use crate::error::Error;
 use crate::ir::Module;

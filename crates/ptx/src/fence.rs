@@ -1,11 +1,11 @@
-//! What fences ask of the processor that runs kernels.
+//! The processor instructions that fences need.
 //!
-//! Owns which fences need an instruction; the interpreter and the compiler ask here. Must not know how either makes one.
-//! Source: PTX ISA 9, "Memory Consistency Model" and "membar / fence"; Intel's manual, volume 3, 10.2.
+//! Owns which fences need an instruction; the interpreter and the compiler ask here. Must not know how either emits
+//! one. Source: PTX ISA 9, "Memory Consistency Model" and "membar / fence"; Intel's manual, volume 3, 10.2.
 //!
-//! x86-64 keeps all accesses of a thread in order but one kind: a later load may be done before an earlier store is
-//! seen by others. So each load is an acquire, each store a release, and a fence that is less than `.sc` asks for
-//! nothing more than that code keeps accesses where they stand.
+//! x86-64 keeps all accesses of a thread in order, with one exception: a later load may execute before other threads
+//! see an earlier store. So each load is an acquire, each store a release, and a fence weaker than `.sc` only forbids
+//! the compiler to move accesses across it.
 
 use crate::sem::{Fence, Scope};
 

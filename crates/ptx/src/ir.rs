@@ -1,9 +1,8 @@
 //! The checked IR: every name resolved, every instruction a form of the table.
 //!
-//! A function is a list of instructions cut into basic blocks. Blocks carry a
-//! rank, an order in which lanes that parted meet again as early as they can
-//! (a block comes before what follows its loop). The IR owns no text and must
-//! not know how it is executed; an interpreter and a compiler both read it.
+//! A function is a list of instructions divided into basic blocks. Blocks have a rank, an order in which divergent
+//! lanes reconverge as early as they can (a loop's blocks come before what follows the loop). The IR contains no text
+//! and must not know how it is executed; an interpreter and a compiler both read it.
 
 use crate::ast::Linkage;
 use crate::error::Pos;

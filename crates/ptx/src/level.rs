@@ -1,10 +1,11 @@
 //! The instruction set of the processor, as one of the four levels of x86-64.
 //!
-//! Owns the detection, once, and the variable that lowers it: code generation and dispatch ask here, so that what
-//! runs on an older processor can be tested on any. Must not know: what code is made, or which functions there are.
+//! Owns the detection, once, and the variable that lowers the level: code generation and dispatch ask here, so that
+//! the code for older processors can be tested on any. Must not know: what code is generated, or which functions
+//! there are.
 //!
-//! The levels are those of the x86-64 psABI ("micro-architecture levels"); a processor with more than a level and
-//! less than the next counts as the lower one, and one of another architecture as the lowest.
+//! The levels are those of the x86-64 psABI ("micro-architecture levels"); a processor between two levels counts as
+//! the lower one, and one of another architecture as the lowest.
 
 use std::sync::OnceLock;
 

@@ -1,19 +1,16 @@
 //! PTX text -> checked IR -> execution of whole kernels.
 //!
-//! Owns the language: what PTX text means, instruction by instruction, as the
-//! PTX ISA manual defines it. Virtual CUDA's `cpu` accelerator runs programs
-//! with it, and whoever wants to know what a kernel does can read its IR.
-//! It must not know any CUDA runtime or driver call, any container format, or
-//! where device memory lies: memory and the host are traits.
+//! Owns the language: the meaning of PTX text, instruction by instruction, as the PTX ISA manual defines it. Virtual
+//! CUDA's `cpu` accelerator runs programs with it, and other tools can read a kernel's IR. Must not know any CUDA
+//! runtime or driver call, any container format, or where device memory is: memory and the host are traits.
 //!
-//! The way through:
+//! The steps:
 //! 1. [`parse()`] turns text into a syntax tree ([`ast`]), with positions.
-//! 2. [`check()`] resolves names, matches every instruction with the [`table`] and
-//!    finds what it means ([`sem`]): the result is the [`ir`]. Instructions that are not run are
-//!    noted, kernel by kernel.
+//! 2. [`check()`] resolves names, finds every instruction in the [`table`] and its meaning ([`sem`]): the result is
+//!   the [`ir`]. Unsupported instructions are noted, kernel by kernel.
 //! 3. [`link()`] joins modules that refer to each other.
-//! 4. [`interp::run`] runs a kernel of it, [`interp::run_blocks`] a part of its grid;
-//!    [`exec`] is what any engine runs kernels with.
+//! 4. [`interp::run`] runs one of its kernels, [`interp::run_blocks`] a part of its grid; [`exec`] has what every
+//!   engine needs.
 
 #![deny(unsafe_code)]
 // `interp::versions` alone has some

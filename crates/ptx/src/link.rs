@@ -1,9 +1,8 @@
-//! Several checked modules become one (`nvcc -rdc`, `cuLinkAddData`).
+//! Links several checked modules into one (`nvcc -rdc`, `cuLinkAddData`).
 //!
-//! Owns which of several declarations of a name is meant: names of internal
-//! linkage stay apart, of the others the strong definition wins, else the first
-//! weak one, else the first declaration. What nobody defines stays declared:
-//! whoever loads the module knows more names. Must not know where texts came from.
+//! Owns the resolution of names with several declarations: names of internal linkage stay separate; for others the
+//! strong definition wins, else the first weak one, else the first declaration. A name without a definition stays
+//! declared, because the loader knows further names. Must not know where texts came from.
 
 use crate::ast::Linkage;
 use crate::error::{Error, Pos};

@@ -1,6 +1,6 @@
-//! Operands of checked instructions: registers, constants, addresses, places in memory, instructions to go to, calls.
+//! Operands of checked instructions: registers, constants, memory addresses, branch targets, calls.
 //!
-//! Owns what an operand may be. Must not know what an instruction does with it.
+//! Owns the kinds of operands. Must not know what an instruction does with one.
 
 use crate::special::Special;
 

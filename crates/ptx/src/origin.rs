@@ -1,9 +1,10 @@
-//! Which parameter of its kernel the address of an access is computed from.
+//! The kernel parameter from which an access's address is computed.
 //!
-//! Owns the rule: an address is of a parameter of 8 bytes if every way to it starts from that one and adds or takes away what no
-//! pointer is part of. Numbers of 32 bits are no pointers, nor is what is computed of them; everything else of 64 bits that is
-//! loaded may be one, or the difference of two. It looks at all writes of a register, in any order. Where it cannot know, an
-//! access has no origin. Must not know what a parameter holds: whoever asks looks whether it is a pointer.
+//! Owns the rule: an address has a parameter of 8 bytes as its origin if every computation of it starts from that
+//! parameter and adds or subtracts only values that contain no pointer. 32-bit numbers and values computed from them
+//! are no pointers; any other loaded 64-bit value may be a pointer, or the difference of two. It considers all writes
+//! of a register, in any order. If it cannot know, an access has no origin. Must not know a parameter's value: the
+//! caller tests whether it is a pointer.
 
 use std::collections::BTreeMap;
 

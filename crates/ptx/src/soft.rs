@@ -1,6 +1,5 @@
-//! Floating point by integers: exact results, rounded once, in any binary
-//! format and any direction. The host's arithmetic rounds to nearest only and
-//! knows neither half precision nor bfloat16.
+//! Floating point by integers: exact results, rounded once, in any binary format and any direction. The host's
+//! arithmetic rounds to nearest only and has neither half precision nor bfloat16.
 
 /// A binary floating-point format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

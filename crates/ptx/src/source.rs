@@ -1,8 +1,8 @@
-//! Where an instruction comes from in the source: what `.file` and `.loc` say (PTX ISA, "Debugging Directives").
+//! The source location of an instruction, from `.file` and `.loc` (PTX ISA, "Debugging Directives").
 //!
 //! Owns the table of a module, one short entry for each `.loc` and nothing for an instruction, and the search in it,
-//! which only a fault needs. Positions of texts that were linked together follow one another: those of the second
-//! begin behind the last line of the first. Must not know: how text is read, what went wrong.
+//! which only a fault needs. Positions of linked texts are consecutive: those of the second start after the last line
+//! of the first. Must not know: how text is parsed, what went wrong.
 
 use crate::error::Pos;
 use std::fmt;

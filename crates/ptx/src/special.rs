@@ -1,6 +1,6 @@
 //! Special registers (PTX ISA 9, chapter "Special Registers").
 //!
-//! Owns which there are and what PTX calls them. What they hold, whoever runs a launch says.
+//! Owns the list of them and their names in PTX. The engine defines their values.
 
 /// Special registers (ISA chapter "Special Registers").
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

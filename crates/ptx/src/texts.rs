@@ -1,6 +1,6 @@
-//! PTX texts as one module, as whoever loads them takes them.
+//! Parses, checks and links PTX texts into one module.
 //!
-//! Owns the steps from text to module, and whether products and sums are fused on the way. Must not know: what runs the module.
+//! Owns the steps from text to module, and whether products and sums are fused. Must not know: what runs the module.
 
 use std::sync::OnceLock;
 

@@ -1,8 +1,8 @@
 //! The text of a module in which no product is fused with a sum.
 //!
-//! Owns how `--fmad=false` of ptxas and `-fma=0` of nvJitLink are kept in PTX: `add`, `sub` and `mul` without a rounding
-//! modifier may be fused, those with `.rn` never are, and compute the same (PTX ISA, `add`, `mul`). Must not know: what
-//! else is done to the text.
+//! Owns how PTX text keeps the effect of ptxas's `--fmad=false` and nvJitLink's `-fma=0`: `add`, `sub` and `mul`
+//! without a rounding modifier may be fused; with `.rn` they never are, and compute the same (PTX ISA, `add`, `mul`).
+//! Must not know: other changes of the text.
 
 use crate::ast::{Instruction, Module, Statement};
 

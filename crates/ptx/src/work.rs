@@ -1,8 +1,8 @@
-//! What making code costs, for tests and benchmarks.
+//! The cost of generating code, for tests and benchmarks.
 //!
-//! Owns two counts of the thread that asks: how long each phase took, and, where debug assertions are on, how many
-//! steps its algorithms did, so that a test sees one whose steps outgrow its input without looking at a clock.
-//! Costs nothing while nobody listens. Must not know what the phases are.
+//! Owns two measurements for the calling thread: the time of each phase, and, with debug assertions, the number of
+//! steps of its algorithms, so that a test can detect superlinear algorithms without a clock. It costs nothing while
+//! nobody measures. Must not know what the phases are.
 
 use std::cell::{Cell, RefCell};
 use std::time::Duration;

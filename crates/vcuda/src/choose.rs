@@ -1,8 +1,8 @@
-//! The choice of the CUDA driver that the process gets: NVIDIA's, or ours over an accelerator.
+//! The choice of the process's CUDA driver: NVIDIA's, or cushim's over an accelerator.
 //!
-//! Owns the choice, made once at the first call that needs a driver, and the list of accelerators. `CUSHIM_BACKEND` names
-//! one; without that, NVIDIA's where a libcuda is installed, the CPU where none is. A driver that is installed and
-//! does not load is an error and never a reason for the other.
+//! Owns the choice, made once at the first call that needs a driver, and the list of accelerators. `CUSHIM_BACKEND`
+//! names one; without it, the choice is NVIDIA's driver if a libcuda is installed, else the CPU. If an installed
+//! driver does not load, that is an error; the CPU never replaces it silently.
 //!
 //! Must not know: what the functions do.
 

@@ -1,5 +1,4 @@
-//! Virtual CUDA: the CUDA runtime, implemented by us over the driver API, and the driver API,
-//! implemented by us over an accelerator.
+//! Virtual CUDA: cushim's CUDA runtime, over the driver API, and cushim's driver API, over an accelerator.
 //!
 //! ```text
 //!   libcudart.so.11.0 / .12 / .13 (thin)          libcuda.so.1 (thin)
@@ -11,14 +10,15 @@
 //!                        backend `cpu`: [driver], ours, over an [accelerator]
 //! ```
 //!
-//! The seam is the driver API, as in NVIDIA's own stack, and not the accelerator: over a real libcuda
-//! every handle (context, stream, event, graph, array) is the driver's own, so that what links both
-//! faces, and libraries that carry a runtime of their own (cuBLAS), keep working. What only has queues
-//! and memory (a CPU, an HSA agent) stands below our own driver.
+//! The interface between the two is the driver API, as in NVIDIA's own stack, and not the accelerator: over a real
+//! libcuda every handle (context, stream, event, graph, array) is the driver's own, so programs that use both APIs,
+//! and libraries with a runtime of their own (cuBLAS), keep working. Devices with only queues and memory (a CPU, an
+//! HSA agent) are below cushim's own driver.
 //!
-//! This crate puts the parts together: it owns the choice of a driver, NVIDIA's driver as one of them, the list of
-//! accelerators, and what libvcuda.so exports: two tables of functions and nothing else. All state of virtual CUDA in a
-//! process is libvcuda.so's; the thin libraries (`crates/fronts`) hold none. Must not know: tracing, the preloaded library.
+//! This crate connects the parts: it owns the choice of a driver, NVIDIA's driver as one choice, the list of
+//! accelerators, and the exports of libvcuda.so, which are two tables of functions and nothing else. libvcuda.so has
+//! all state of virtual CUDA in a process; the thin libraries (`crates/fronts`) have none. Must not know: tracing,
+//! the preloaded library.
 
 /// Memory of our own, and in `cushim_apart` more: a sanitizer inside the program sees what is asked of the C library by
 /// our threads, and takes it for the program's races.

@@ -1,9 +1,8 @@
 //! NVIDIA's libcuda, for backend `driver`.
 //!
-//! Owns finding it (a file, by absolute path: by name we would find our own thin library), loading it, and
-//! the few functions that cannot be handed through as they are. Symbols are looked up in the object's
-//! own tables, not by `dlsym`: a preloaded tracer answers that. Ours are those that hand out addresses
-//! ([`entry_point`]).
+//! Owns finding it (a file, by absolute path: the name would find cushim's own thin library), loading it, and the few
+//! functions that cannot be passed through unchanged. Symbols are looked up in the object's own tables, not by
+//! `dlsym`, which a preloaded tracer answers. Functions that return addresses are cushim's ([`entry_point`]).
 //!
 //! Must not know: the runtime.
 

@@ -1,7 +1,7 @@
-//! The table of driver functions that libvcuda.so exports, and what it holds before a driver is chosen.
+//! The table of driver functions that libvcuda.so exports, and its contents before a driver is chosen.
 //!
-//! Owns a function for each row that chooses ([`crate::choose`]) and calls again. Must not know: which driver is chosen,
-//! what any function does.
+//! Owns a function for each row that chooses the driver ([`crate::choose`]) and calls again. Must not know: which
+//! driver is chosen, what any function does.
 
 use std::sync::atomic::AtomicPtr;
 

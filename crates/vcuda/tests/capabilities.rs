@@ -1,8 +1,8 @@
 //! The list of functions in docs/functions.md matches the tables and the code.
 //!
-//! Owns the list: the functions that CUDA exports (`cushim_abi`), those that we implement (the tables of driver and
-//! runtime), and the runtime's functions that need a driver function that ours lacks (`runtime::needs`).
-//! `scripts/capabilities --update` writes the list, and this test compares it.
+//! Owns the list: the functions that CUDA exports (`cushim_abi`), those that cushim implements (the tables of driver
+//! and runtime), and the runtime's functions that need a driver function that cushim's driver lacks
+//! (`runtime::needs`). `scripts/capabilities --update` writes the list, and this test compares it.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 

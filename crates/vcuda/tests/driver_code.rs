@@ -1,7 +1,7 @@
-//! Modules, libraries, launches and occupancy of our driver, called as programs call it, with the
-//! CPU: PTX text in, values of variables out.
+//! Modules, libraries, launches and occupancy of cushim's driver, called as programs call it, on the CPU: PTX text
+//! in, values of variables out.
 //!
-//! A single test, as the driver's state belongs to the process.
+//! There is a single test, because the driver's state belongs to the process.
 
 #![allow(clippy::unwrap_used, clippy::undocumented_unsafe_blocks)]
 

@@ -1,6 +1,6 @@
-//! Contexts and devices of our driver, called as programs call it, with the mock accelerator.
+//! Contexts and devices of cushim's driver, called as programs call it, with the mock accelerator.
 //!
-//! A single test, as the driver's state belongs to the process.
+//! There is a single test, because the driver's state belongs to the process.
 
 #![allow(clippy::unwrap_used, clippy::undocumented_unsafe_blocks)]
 

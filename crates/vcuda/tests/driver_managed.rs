@@ -1,6 +1,6 @@
 //! Managed variables of libraries and modules on two devices of the CPU.
 //!
-//! A single test, as the driver's state belongs to the process.
+//! There is a single test, because the driver's state belongs to the process.
 
 #![allow(clippy::unwrap_used, clippy::undocumented_unsafe_blocks)]
 

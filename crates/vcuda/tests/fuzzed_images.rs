@@ -1,5 +1,5 @@
-//! Images in memory that are almost valid. A process of its own: an image ends at the end of a mapping, and another thread
-//! could map the page after it.
+//! Images in memory that are almost valid. The test needs its own process: an image ends at the end of a mapping, and
+//! another thread could map the page after it.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 

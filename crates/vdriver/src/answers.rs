@@ -1,6 +1,6 @@
-//! What kernels ask of the driver: attributes and limits of devices, occupancy, texts of errors.
+//! Data that kernels request from the driver: device attributes and limits, occupancy, error texts.
 //!
-//! Must not know: how they ask.
+//! Must not know: how they request it.
 
 use cushim_accel::{Answers, Kernel, NodeChange};
 

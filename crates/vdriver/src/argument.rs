@@ -1,7 +1,7 @@
-//! What a function of the API is given, in the form in which its body may use it.
+//! Arguments of API functions, in the form in which a function's body may use them.
 //!
-//! Owns the one step from a caller's pointer to something that safe code can use: a type of a parameter is a claim of what the
-//! caller passes, made where the function is declared, with the names of cuda.h. Must not know: any function.
+//! Owns the only conversion from a caller's pointer to something that safe code can use: a parameter's type states
+//! what the caller passes; it is declared with the function, with the names of cuda.h. Must not know: any function.
 
 use std::ffi::CStr;
 use std::marker::PhantomData;

@@ -1,7 +1,7 @@
-//! The size of clusters that a launch has: what it names itself, what the kernel requires, what was set for it.
+//! The cluster size of a launch: from the launch itself, from what the kernel requires, or from what was set for it.
 //!
-//! Owns which sizes are accepted, with CUDA's codes as recorded from an H200. Source: CUDA Programming Guide, "Thread Block
-//! Clusters"; CUDA Driver API, `CUfunction_attribute`. Must not know: how clusters run.
+//! Owns which sizes are accepted, with CUDA's error codes as recorded from an H200. Source: CUDA Programming Guide,
+//! "Thread Block Clusters"; CUDA Driver API, `CUfunction_attribute`. Must not know: how clusters run.
 
 use std::sync::atomic::Ordering;
 

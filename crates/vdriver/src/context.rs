@@ -1,7 +1,7 @@
-//! Contexts: what is current on a thread, what belongs to one, and the error that ends one.
+//! Contexts: the current one of a thread, the objects of a context, and its sticky error.
 //!
-//! Owns what is kept for each thread and what its stack of contexts means, primary contexts, and the sticky error. The functions of the API are in
-//! [`super::context_api`]. Must not know: what streams and memory do.
+//! Owns the per-thread stack of contexts and its rules, primary contexts, and the sticky error. The API functions are
+//! in [`super::context_api`]. Must not know: what streams and memory do.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;

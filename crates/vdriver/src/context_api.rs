@@ -1,7 +1,7 @@
-//! The functions on contexts.
+//! The API functions on contexts.
 //!
-//! Owns what `cuCtx*` and `cuDevicePrimaryCtx*` promise. Source: CUDA Driver API, "Context Management",
-//! "Primary Context Management". Must not know: what belongs to a context.
+//! Owns the behaviour of `cuCtx*` and `cuDevicePrimaryCtx*`. Source: CUDA Driver API, "Context Management", "Primary
+//! Context Management". Must not know: the objects of a context.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -1,6 +1,6 @@
-//! Devices: how many, what they are called, what they can do.
+//! Devices: their number, names and properties.
 //!
-//! Owns what CUDA asks about a device, derived from what the accelerator says of it.
+//! Owns the results of CUDA's device queries, derived from what the accelerator reports.
 //! Source: CUDA Driver API, "Device Management". Must not know: contexts.
 
 use cushim_abi::types::*;

@@ -1,22 +1,22 @@
-//! How an entry point is written: its arguments as CUDA has them, a body that answers or fails.
+//! How an entry point is declared: its arguments as in CUDA, and a body that returns a value or an error.
 //!
 //! Owns the forms of one function: the plain one, whose stream 0 is the legacy stream, and the one with
 //! suffix `_ptsz` or `_ptds`, whose stream 0 is the thread's own. Must not know: any function.
 //!
-//! What a caller promises (CUDA Driver API) and what a body may rely on, by the type of a parameter
-//! ([`crate::argument`]): what a body gets of it is a token that only the macro makes, so that the body is safe code.
-//! - *A handle* is a number: looked up in its kind's table ([`super::handle`]), and never followed.
-//! - *An address of the device, or of memory that was registered* is a number: looked up in the table of ranges
-//!   with all its bytes ([`super::memory`]) before anything is done there.
-//! - *Memory of the program* in copies is in no range: that it is there and as long is the caller's word, and
-//!   nothing can be known of it.
-//! - *A place for a result* (`Out<T>`; `At<T>` where the tables have a pointer without type) is null or has room.
-//! - *A structure* (`In<T>`) is null or holds a `T`.
-//! - *A text* (`Str`) is null or ends with a NUL.
-//! - *A list*, a structure with a list in it, and one that depends on another parameter are a `Ptr`: the body reads them
-//!   with a reason of its own, by [`super::state::take`] and [`super::state::take_all`].
-//! - *A function of the program*, and what it is given, may be called as the reference says until the object that
-//!   holds it has gone.
+//! What a caller guarantees (CUDA Driver API) and what a body may rely on, by the type of a parameter
+//! ([`crate::argument`]). The body receives a token that only the macro can create, so the body is safe code.
+//! - *A handle* is a number: looked up in the table of its kind ([`super::handle`]), and never followed.
+//! - *An address of the device, or of registered memory* is a number: looked up in the table of ranges with all its
+//!   bytes ([`super::memory`]) before it is accessed.
+//! - *Memory of the program* in copies is in no range: only the caller can guarantee that it exists and is long
+//!   enough.
+//! - *A pointer for a result* (`Out<T>`; `At<T>` if the tables have an untyped pointer) is null or has room.
+//! - *A structure* (`In<T>`) is null or contains a `T`.
+//! - *A string* (`Str`) is null or ends with a NUL.
+//! - *A list*, a structure with a list in it, and one that depends on another parameter are a `Ptr`: the body reads
+//!   them by [`super::state::take`] and [`super::state::take_all`], with a reason of its own.
+//! - *A function of the program*, with its argument, may be called as the reference says until the object that holds
+//!   it is destroyed.
 //! - *An image* is measured by its own headers, within what is mapped ([`cushim_vbase::code`]).
 //! - *Numbers and flags* are compared, and never used as an index unchecked.
 

@@ -1,7 +1,7 @@
-//! Events: points in streams that can be asked for, waited for and timed.
+//! Events: points in streams that can be queried, waited for and timed.
 //!
-//! Owns the objects and what their last record was. Source: CUDA Driver API, "Event Management". Must not
-//! know: what the work before them was, how streams are captured.
+//! Owns the objects and the state of their last record. Source: CUDA Driver API, "Event Management". Must not know:
+//! the work before them, how streams are captured.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, Weak};

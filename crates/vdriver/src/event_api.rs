@@ -1,6 +1,6 @@
-//! The functions of events.
+//! The API functions on events.
 //!
-//! Source: CUDA Driver API, "Event Management". Must not know: what an event keeps ([`super::event`]).
+//! Source: CUDA Driver API, "Event Management". Must not know: an event's state ([`super::event`]).
 
 use std::sync::{Arc, Weak};
 

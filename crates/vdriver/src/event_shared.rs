@@ -1,9 +1,8 @@
-//! Events of several processes.
+//! Events that several processes share.
 //!
-//! Owns what they share: a page of a file, in which every record has a number, and each that is over is marked. Who
-//! waits for a record of another process has a thread look; a process that is gone keeps nobody waiting. What stands
-//! in the page comes from anyone who has it: numbers, which are compared and no more. Must not know: events' handles,
-//! streams.
+//! Owns the shared data: a page of a file, in which every record has a number, and each complete record is marked. To
+//! wait for a record of another process, a thread polls; a process that has exited does not block anybody. Any
+//! process with the page may write it: its numbers are only compared. Must not know: events' handles, streams.
 
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, Ordering};

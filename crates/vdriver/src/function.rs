@@ -1,8 +1,7 @@
-//! Functions: a kernel in a context, what it is and what may be set.
+//! Functions: a kernel in a context, its properties and settings.
 //!
-//! Owns the objects. What may be set is shared with the library's kernel that a function is
-//! of ([`Settings`]). Source: CUDA Driver API, "Execution Control"; `CUfunction_attribute` of cuda.h 13.0.
-//! Must not know: launches.
+//! Owns the objects. A function shares its settings with the library kernel that it comes from ([`Settings`]).
+//! Source: CUDA Driver API, "Execution Control"; `CUfunction_attribute` of cuda.h 13.0. Must not know: launches.
 
 use std::ffi::CString;
 use std::sync::atomic::{AtomicI32, Ordering};

@@ -1,6 +1,6 @@
-//! The functions of functions, and what a handle of one may be.
+//! The API functions on functions, and the handles that they accept.
 //!
-//! Source: CUDA Driver API, "Execution Control". Must not know: what may be set ([`super::function`]).
+//! Source: CUDA Driver API, "Execution Control". Must not know: the settings ([`super::function`]).
 
 use std::sync::Arc;
 

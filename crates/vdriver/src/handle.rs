@@ -1,7 +1,7 @@
-//! Handles: addresses of our own objects, looked up before they are used.
+//! Handles: addresses of the driver's own objects, looked up before they are used.
 //!
-//! Owns the tables. A handle that was never given out, or whose object is gone, is not found; nothing
-//! is ever read through it. Must not know: what the objects are.
+//! Owns the tables. A handle that was never issued, or whose object was destroyed, is not found; a handle is never
+//! dereferenced. Must not know: what the objects are.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher};

@@ -1,7 +1,7 @@
 //! Threads that run the program's functions: callbacks of streams, host nodes of graphs.
 //!
-//! Owns the threads. A function that blocks holds up its own stream and nothing else: another that is
-//! ready gets another thread. Order between functions comes from the streams. Must not know: streams.
+//! Owns the threads. A function that blocks delays only its own stream: another function that is ready gets another
+//! thread. The streams order functions. Must not know: streams.
 
 use std::cell::Cell;
 use std::collections::VecDeque;

@@ -1,4 +1,4 @@
-//! Which driver functions are ours: each is named here once and hides the one that says "not supported".
+//! The list of implemented driver functions: each name here hides the one that returns "not supported".
 //!
 //! Must not know: what they do.
 

@@ -1,8 +1,8 @@
-//! Options of compiling and linking (`CUjit_option`), as far as they mean something here: the logs, and whether
-//! code is optimised, which its numbers show.
+//! Options of compiling and linking (`CUjit_option`) that have an effect here: the logs, and whether code is
+//! optimised, which affects its numbers.
 //!
-//! Owns reading them and writing into the program's buffers. Other optimisation levels, register limits and the
-//! like concern NVIDIA's compiler and are accepted. Must not know: what is compiled.
+//! Owns reading them and writing into the program's buffers. Other optimisation levels, register limits and similar
+//! options concern NVIDIA's compiler; they are accepted and ignored. Must not know: what is compiled.
 
 use cushim_abi::types::Ptr;
 

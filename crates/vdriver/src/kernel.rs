@@ -1,4 +1,4 @@
-//! Kernels of libraries: a name that is a function in each context.
+//! Kernels of libraries: a name that has a function in each context.
 //!
 //! Owns the objects and `cuKernel*`. Source: CUDA Driver API, "Library Management". Must not know: launches.
 

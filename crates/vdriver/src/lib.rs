@@ -1,9 +1,9 @@
-//! The CUDA driver API of our own, over an accelerator ([`cushim_accel`]).
+//! cushim's CUDA driver API, over an accelerator ([`cushim_accel`]).
 //!
-//! Owns what CUDA promises below the runtime: contexts, memory, streams and their order, events,
-//! graphs, modules. Each function is an `extern "C"` function named as libcuda exports it, in the module
-//! of its subject, and is listed in [`implemented`]; every other one of the table answers
-//! CUDA_ERROR_NOT_SUPPORTED. Must not know: the runtime above, NVIDIA's driver.
+//! Owns CUDA's behaviour below the runtime: contexts, memory, streams and their order, events, graphs, modules. Each
+//! function is an `extern "C"` function named as libcuda exports it, in the module of its subject, and is listed in
+//! [`implemented`]; every other one of the table returns CUDA_ERROR_NOT_SUPPORTED. Must not know: the runtime above,
+//! NVIDIA's driver.
 
 mod answers;
 mod argument;

@@ -1,7 +1,7 @@
 //! Libraries: device code that belongs to no context and is loaded into each that uses it.
 //!
-//! Owns the objects and `cuLibrary*`. Nothing is chosen, unpacked or compiled before a kernel or variable
-//! is asked for. Source: CUDA Driver API, "Library Management". Must not know: launches.
+//! Owns the objects and `cuLibrary*`. Nothing is chosen, unpacked or compiled before a kernel or variable is
+//! requested. Source: CUDA Driver API, "Library Management". Must not know: launches.
 
 use std::collections::HashMap;
 use std::ffi::{CStr, CString};

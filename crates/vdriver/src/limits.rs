@@ -1,6 +1,6 @@
-//! Limits of a context (`CUlimit`): what they are at first, and what a value that is set becomes.
+//! Limits of a context (`CUlimit`): their defaults, and the effective value after one is set.
 //!
-//! Owns the numbers, which were read on an H200. Must not know: what keeps to a limit.
+//! Owns the numbers, which were read on an H200. Must not know: what enforces a limit.
 
 use super::context::Context;
 use super::state::accelerator;

@@ -1,9 +1,9 @@
 //! Linking at run time.
 //!
-//! Owns `cuLink*`. Texts are gathered, and joined by the accelerator when the resulting image is loaded; at
-//! the end of a link they are loaded once to see that nothing is missing. Machine code and NVIDIA's own
-//! intermediate code cannot be joined here, and that is said. Source: CUDA Driver API, "Module Management".
-//! Must not know: how modules are joined.
+//! Owns `cuLink*`. PTX texts are collected, and the accelerator links them when the resulting image is loaded; at the
+//! end of a link they are loaded once to check that no symbol is missing. Machine code and NVIDIA's own intermediate
+//! code cannot be linked here, and the error says so. Source: CUDA Driver API, "Module Management". Must not know:
+//! how modules are linked.
 
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex};

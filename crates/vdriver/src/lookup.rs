@@ -1,7 +1,7 @@
 //! Functions of the driver by name, and errors by number.
 //!
-//! Owns cuGetProcAddress: which of the forms of a name a program of a given CUDA means. Must not know: what
-//! the functions do.
+//! Owns cuGetProcAddress: which form of a function a program of a given CUDA version gets. Must not know: what the
+//! functions do.
 
 use std::collections::HashMap;
 use std::ffi::CString;

@@ -1,7 +1,7 @@
-//! A mark by which other processes see that this one uses the driver.
+//! A marker by which other processes see that this one uses the driver.
 //!
-//! The kernel lists a mapped file with its name in `/proc/PID/maps`. `crates/audit` (`assembler.rs`) looks for the name.
-//! Owns: the mark. Must not know: who looks.
+//! The kernel lists a mapped file with its name in `/proc/PID/maps`. `crates/audit` (`assembler.rs`) looks for the
+//! name. Owns: the marker. Must not know: who looks.
 
 use std::os::fd::AsRawFd;
 

@@ -1,7 +1,7 @@
 //! Modules: code in a context, its functions and variables by name.
 //!
-//! Owns the objects, loading, and `cuModule*`. A module belongs to the context in which it was loaded and has
-//! variables of its own. Source: CUDA Driver API, "Module Management". Must not know: launches, libraries.
+//! Owns the objects, loading, and `cuModule*`. A module belongs to the context in which it was loaded, and has its
+//! own variables. Source: CUDA Driver API, "Module Management". Must not know: launches, libraries.
 
 use std::collections::HashMap;
 use std::ffi::{CStr, CString};

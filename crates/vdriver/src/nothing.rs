@@ -1,6 +1,6 @@
 //! An accelerator without devices, for a driver that was given none.
 //!
-//! Owns refusing: `cuInit` finds no device, so nothing else of it is asked. Must not know: CUDA.
+//! Owns refusing: `cuInit` finds no device, so no other function is called. Must not know: CUDA.
 
 use std::alloc::Layout;
 use std::sync::Arc;

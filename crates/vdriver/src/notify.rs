@@ -1,7 +1,7 @@
-//! Who wants to hear of a device's memory running out.
+//! Callbacks that a program registers for memory shortage on a device.
 //!
-//! Owns the list. What programs may hear of is that memory is over the budget that the driver's resource manager
-//! gives a process; here there is no such budget, so nobody hears anything. Source: CUDA Driver API,
+//! Owns the list. CUDA calls them when memory is over the budget that the driver's resource manager gives a process;
+//! here there is no such budget, so none is ever called. Source: CUDA Driver API,
 //! `cuDeviceRegisterAsyncNotification`. Must not know: memory.
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! How many blocks of a kernel a multiprocessor holds at a time.
+//! How many blocks of a kernel fit on a multiprocessor at a time.
 //!
 //! Owns the calculation and `cuOccupancy*`. Source: CUDA Driver API, "Occupancy"; the granularities (warps of
 //! 32 threads, 256 registers of a warp) are those of every GPU since compute capability 3.0. Must not know:

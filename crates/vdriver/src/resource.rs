@@ -1,8 +1,10 @@
-//! What a device has to share out: its multiprocessors, all of them, as nobody gets a part.
+//! The resources of a device: always all its multiprocessors, because they cannot be divided.
 //!
-//! Libraries read how many there are of a stream (cuSOLVER of CUDA 13). Taking a part, by a green context, is refused.
+//! Libraries query a stream's number of multiprocessors (cuSOLVER of CUDA 13). Creating a green context, which takes
+//! a part, is refused.
 //!
-//! Source: cuda.h, `CUdevResource`; CUDA Programming Guide, "Green Contexts". Owns: that answer. Must not know: streams' work.
+//! Source: cuda.h, `CUdevResource`; CUDA Programming Guide, "Green Contexts". Owns: that result. Must not know: the
+//! work of streams.
 
 use cushim_abi::types::{Context, Device, Stream};
 

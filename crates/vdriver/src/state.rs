@@ -1,7 +1,7 @@
 //! Whether the driver may be called: initialised, not in a forked child, not after exit.
 //!
-//! Owns the accelerator and what every entry point checks first. Nothing is torn down at exit: threads
-//! of queues run until the process ends, and calls answer. Must not know: what is called.
+//! Owns the accelerator and the checks that every entry point makes first. Nothing is torn down at exit: threads of
+//! queues run until the process ends, and calls still work. Must not know: what is called.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, Ordering};

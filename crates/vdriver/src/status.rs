@@ -1,6 +1,6 @@
-//! `CUresult` by name, as far as this driver answers it, and what a failure of the accelerator becomes.
+//! `CUresult` by name, as far as this driver returns it, and the code of each accelerator failure.
 //!
-//! Source: cuda.h 13.0. Must not know: which call answers what.
+//! Source: cuda.h 13.0. Must not know: which call returns which code.
 
 #![allow(missing_docs)]
 

@@ -1,7 +1,7 @@
-//! Tensor maps: 128 bytes that say where a tensor lies, for kernels that copy boxes of it.
+//! Tensor maps: 128 bytes that describe a tensor in memory, for kernels that copy boxes of it.
 //!
-//! Owns which arguments CUDA takes (CUDA Driver API, "Tensor Map Object Management"). What the bytes hold, the accelerator
-//! says. Must not know: how kernels use them.
+//! Owns which arguments CUDA accepts (CUDA Driver API, "Tensor Map Object Management"). The accelerator defines the
+//! bytes. Must not know: how kernels use them.
 
 use cushim_abi::types::Ptr;
 use cushim_accel::{Failure, Tensor};

@@ -1,9 +1,9 @@
-//! A place for what is kept for a thread, up to the thread's very end.
+//! Per-thread storage that lives until the thread's very end.
 //!
-//! Owns the place and when it goes. CUDA answers in destructors of a thread's objects and of its keys, and
-//! in exit handlers, which run after the destructors of the main thread's objects: so the place is no
-//! object of the thread's with a destructor, but the value of a key, which goes in the last round of the
-//! keys' destructors. Of the thread that ends the process it never goes. Must not know: what is kept.
+//! Owns the storage and when it is freed. CUDA calls work in destructors of a thread's objects and keys, and in exit
+//! handlers, which run after the destructors of the main thread's objects. So the storage is not a thread-local
+//! object with a destructor, but the value of a pthread key, freed in the last round of the keys' destructors. The
+//! storage of the thread that ends the process is never freed. Must not know: what is stored.
 
 use std::cell::Cell;
 use std::sync::OnceLock;

@@ -1,4 +1,4 @@
-//! Arrays: made, asked about.
+//! Arrays: creating and querying them.
 //!
 //! Owns their descriptors. Must not know: textures, copies.
 

@@ -1,18 +1,18 @@
-//! A current context for every call of the runtime, without one being asked for.
+//! Makes a context current for every runtime call, without an explicit call of the program.
 //!
-//! Owns the runtime's implicit initialisation (CUDA Runtime API, "Interactions with the CUDA Driver
-//! API"): cuInit once; the primary context of the thread's device, retained once for each device and
-//! made current; a context that the program made current itself is used as it is. The fast path reads one
-//! thread-local and one global word. That the program took the context away again is learnt from the
-//! driver's answer, not asked for before each call. Must not know: what the calls do.
+//! Owns the runtime's implicit initialisation (CUDA Runtime API, "Interactions with the CUDA Driver API"): cuInit
+//! once; the primary context of the thread's device, retained once for each device and made current; a context that
+//! the program made current itself is used unchanged. The fast path reads one thread-local and one global word. If
+//! the program has removed the context again, the driver's error shows it; no call tests for it in advance. Must not
+//! know: what the calls do.
 //!
-//! While the process ends, the driver says when it has: NVIDIA's and ours register a handler at their
-//! cuInit. From then on every call asks first, as some would answer from what the runtime knows; so what
-//! counts is when the driver was initialised, by whomever (measured).
+//! At exit, the driver signals that it has shut down: NVIDIA's and cushim's register an exit handler at their cuInit.
+//! From then on every call asks the driver first, because some could otherwise succeed from the runtime's own data.
+//! So what counts is when the driver was initialised, by whomever (measured).
 //!
-//! After a fork the child inherits this state and the driver answers every call there (NVIDIA's:
-//! CUDA_ERROR_NOT_INITIALIZED, as under NVIDIA's runtime); without locks here, nothing can hang. A child
-//! of a process that had not used CUDA begins anew.
+//! A forked child inherits this state, and the driver's status is the result of every call there (NVIDIA's:
+//! CUDA_ERROR_NOT_INITIALIZED, as under NVIDIA's runtime); there are no locks here, so nothing can hang. The child of
+//! a process that had not used CUDA starts afresh.
 
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicUsize, Ordering};
 

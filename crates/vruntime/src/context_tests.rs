@@ -1,4 +1,4 @@
-//! Contexts made current, taken away, chosen by the program.
+//! Tests contexts that the runtime makes current, and that the program removes or sets.
 
 use std::sync::atomic::Ordering;
 

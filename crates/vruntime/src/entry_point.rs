@@ -1,7 +1,6 @@
-//! Ways from the runtime to functions of the driver.
+//! Runtime calls that return driver functions.
 //!
-//! Owns what the runtime adds to cuGetProcAddress: its own version, per-thread streams. Must not know: the
-//! functions.
+//! Owns what the runtime adds to cuGetProcAddress: its own version, per-thread streams. Must not know: the functions.
 
 use cushim_abi::types::*;
 

@@ -1,8 +1,8 @@
-//! Errors of the runtime: what a driver's result is called here, and the last one of a thread.
+//! Errors of the runtime: the conversion of driver errors, and each thread's last error.
 //!
-//! Owns the one way from a `CUresult` to a `cudaError_t` and CUDA's rules for the last error: every call
-//! that fails sets it, no call that succeeds clears it, and work that is not ready is no failure
-//! (CUDA C++ Programming Guide, "Error Checking"). Must not know: which calls there are.
+//! Owns the one conversion of a `CUresult` to a `cudaError_t`, and CUDA's rules for the last error: every failed call
+//! sets it, no successful call clears it, and "not ready" is no failure (CUDA C++ Programming Guide, "Error
+//! Checking"). Must not know: which calls there are.
 
 use cushim_abi::errors::runtime_error_name;
 use cushim_abi::types::{NOT_READY, Status};

@@ -1,8 +1,8 @@
-//! Execution contexts of 13: the primary context of a device, and green contexts, which have part of one.
+//! Execution contexts of CUDA 13: the primary context of a device, and green contexts, which have part of one.
 //!
-//! Owns which driver's handle an execution context is: the `CUcontext`, also of a green context, as nodes of
-//! graphs name it; and which of them are green. Resources have one layout in both APIs. Where there is no
-//! NVIDIA driver below, it answers that they are not supported. Must not know: graphs, streams' work.
+//! Owns the driver handle of an execution context (the `CUcontext`, also of a green context, as graph nodes use it),
+//! and which of them are green. Resources have one layout in both APIs. Without NVIDIA's driver below, the functions
+//! return "not supported". Must not know: graphs, the work in streams.
 
 use std::sync::Mutex;
 

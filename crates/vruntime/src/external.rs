@@ -1,7 +1,7 @@
 //! External memory and semaphores, and resources of graphics libraries.
 //!
-//! Owns the structures that the runtime's forms pad to the driver's. Everything here is the driver's to do: where
-//! there is none below, it answers that it is not supported. Must not know: graphics.
+//! Owns the structures that the runtime pads to the driver's. The driver implements everything here; if it cannot,
+//! the functions return "not supported". Must not know: graphics.
 
 use cushim_abi::types::*;
 

@@ -1,4 +1,4 @@
-//! Channel descriptors, and what the driver calls the same: a format and a number of channels.
+//! Channel descriptors, and the driver's equivalent: a format and a number of channels.
 //!
 //! Owns both tables. Must not know: arrays, textures.
 

@@ -1,5 +1,5 @@
-//! How runtime functions are written: one body for a function and for its form for per-thread default
-//! streams (`_ptsz`, `_ptds`), and calls of the driver with a context current.
+//! How runtime functions are declared: one body for a function and its form for per-thread default streams (`_ptsz`,
+//! `_ptds`), and driver calls with a context current.
 //!
 //! Owns the macros [`functions!`], [`forwards!`] and [`pass!`]. Must not know: any function.
 

@@ -1,7 +1,7 @@
-//! What is known of a kernel and may be set: attributes, names, parameters, occupancy; kernels by handle.
+//! Properties of a kernel: attributes, names, parameters, occupancy; kernels by handle.
 //!
-//! Owns the way from a host stub to the driver's function in the current context. Numbers of attributes are
-//! the driver's. Must not know: launches.
+//! Owns the lookup of the driver's function in the current context for a host stub. Numbers of attributes are the
+//! driver's. Must not know: launches.
 
 use cushim_abi::types::*;
 

@@ -1,10 +1,9 @@
-//! Structures that the runtime's calls take and give by pointer, and the driver's counterparts.
+//! Structures that the runtime's calls take and return by pointer, and the driver's counterparts.
 //!
-//! Owns their layouts on x86-64 as the headers of 11.8, 12.4, 12.9 and 13.5 have them (driver_types.h,
-//! texture_types.h, cuda.h); where a major appended fields, the longest form stands here and whoever reads
-//! it says up to where. Structures that are the same on both sides (pool properties, stream attributes,
-//! semaphore signals, instantiation parameters) are handed through and are not here. Must not know: the
-//! calls.
+//! Owns their layouts on x86-64 as in the headers of 11.8, 12.4, 12.9 and 13.5 (driver_types.h, texture_types.h,
+//! cuda.h). If a major appended fields, the longest form is declared here, and each reader says how far it reads.
+//! Structures that are the same in both APIs (pool properties, stream attributes, semaphore signals, instantiation
+//! parameters) are passed through and are not here. Must not know: the calls.
 
 pub use cushim_abi::structs::{
     DriverResourceDesc, DriverResourceViewDesc, DriverTextureDesc, ResourceViewDesc,

@@ -1,10 +1,9 @@
-//! The CUDA runtime of our own, over the driver API ([`cushim_vbase::api`]).
+//! cushim's CUDA runtime, over the driver API ([`cushim_vbase::api`]).
 //!
-//! Owns what libcudart owns: registration, the choice of an image, primary contexts made current when
-//! needed, the last error of a thread, and the forms of each call. Each function is an `extern "C"`
-//! function generic over its major (11, 12, 13), named as its row of the table, in the module of its
-//! subject, and is listed in [`implemented`]; every other one answers cudaErrorNotSupported. Must not
-//! know: which driver is below.
+//! Owns what libcudart owns: registration, the choice of an image, primary contexts made current when needed, the
+//! last error of a thread, and the forms of each call. Each function is an `extern "C"` function generic over its
+//! major (11, 12, 13), named as its row of the table, in the module of its subject, and is listed in [`implemented`];
+//! every other one returns cudaErrorNotSupported. Must not know: which driver is below.
 
 mod array;
 pub mod context;

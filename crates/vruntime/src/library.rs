@@ -1,6 +1,6 @@
 //! Libraries of device code that the program loads itself (12 and 13): the driver's, through the runtime.
 //!
-//! Owns which handles of kernels the program got, so that the runtime's launches know them. Must not know:
+//! Owns which kernel handles the program got, so that the runtime's launches recognise them. Must not know:
 //! registered images.
 
 use std::collections::HashMap;

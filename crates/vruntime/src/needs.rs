@@ -1,8 +1,8 @@
-//! Which runtime functions call driver functions that cushim's own driver lacks.
+//! The runtime functions that call driver functions that cushim's driver lacks.
 //!
-//! Owns the table: docs/functions.md is made from it, and fuzzing and tests compare the calls that are made with
-//! it. When the driver gets a function, its rows may stay: the driver's own table says what it has. Must not know:
-//! what they do.
+//! Owns the table: docs/functions.md is generated from it, and fuzzing and tests compare the driver calls with it.
+//! When the driver gets a function, its rows may stay: the driver's own table lists what it has. Must not know: what
+//! the functions do.
 
 use cushim_abi::index::{Driver, Runtime};
 

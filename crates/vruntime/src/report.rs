@@ -1,6 +1,6 @@
 //! Errors, as the program queries them; versions.
 //!
-//! Owns the functions about errors and versions. Must not know: who failed.
+//! Owns the functions about errors and versions. Must not know: which call failed.
 
 use std::ffi::CStr;
 

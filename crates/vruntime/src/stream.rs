@@ -1,4 +1,4 @@
-//! Streams and events: created, ordered, asked about, captured; host functions.
+//! Streams and events: created, ordered, queried, captured; host functions.
 //!
 //! Owns the forms by major. Flags, attributes, callbacks and capture modes have the same numbers and
 //! layouts in both APIs (CUDA Driver API and Runtime API references; a callback's status too). Must not

@@ -1,6 +1,6 @@
-//! A driver for unit tests of the runtime: functions of the test under the driver's names.
+//! A driver for unit tests of the runtime: a test's own functions under the driver's names.
 //!
-//! Owns the turn: the table of driver functions is the process's, so one test at a time has it.
+//! Owns a lock: the table of driver functions belongs to the process, so only one test at a time uses it.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};

@@ -1,6 +1,6 @@
 //! The cost of checking programs.
 //!
-//! Owns the sides with checks and the table. It must not know the cases.
+//! Owns the candidates with checks and the table. Must not know the cases.
 
 use crate::cases::{MIDDLE, ours};
 use crate::measure::least_of_both;

@@ -1,4 +1,4 @@
-//! LLVM's code beside Cranelift's and C, on one core.
+//! Compares LLVM's code with Cranelift's and C's, on one core.
 
 use crate::cases::{FULL, check, native, ours};
 use crate::measure::least_of_both;

@@ -1,4 +1,4 @@
-//! More cases: shared tiles, warps that own a row, integers, sparse and sorted.
+//! More cases: shared tiles, one row per warp, integers, sparse and sorted data.
 //!
 //! Owns the launches of these kernels, the C code for the same, and the results to compare.
 

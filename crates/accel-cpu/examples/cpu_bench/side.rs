@@ -1,6 +1,6 @@
-//! One side of the bench: an accelerator with the kernels loaded, and memory for them.
+//! One candidate of the benchmark: an accelerator with the kernels loaded, and memory for them.
 //!
-//! Owns launching. It must not know the cases.
+//! Owns launching. Must not know the cases.
 
 use std::alloc::Layout;
 use std::sync::Arc;

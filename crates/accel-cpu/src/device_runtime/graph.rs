@@ -1,7 +1,7 @@
 //! Graphs that kernels launch, and nodes that they change.
 //!
-//! Owns where the arguments of these calls lie (`cudaGraphKernelNodeUpdate`, driver_types.h). What a graph is and when it
-//! runs, the driver says. Must not know: how graphs are made.
+//! Owns the layout of these calls' arguments (`cudaGraphKernelNodeUpdate`, driver_types.h). The driver defines what a
+//! graph is and when it runs. Must not know: how graphs are created.
 
 use cushim_accel::{NodeChange, NodeField};
 use cushim_ptx::exec::{Caller, RuntimeCall};

@@ -1,4 +1,4 @@
-//! Launches by kernels: buffers for arguments, shapes that are checked, waiting.
+//! Launches by kernels: argument buffers, checks of shapes, waiting.
 
 use std::cell::Cell;
 use std::collections::VecDeque;

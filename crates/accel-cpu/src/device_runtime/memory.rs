@@ -1,4 +1,4 @@
-//! Memory of kernels' own: allocation, copies and fills, which are work in streams.
+//! Memory calls of kernels: allocation, and copies and fills, which are work in streams.
 
 use cushim_accel::{Copy, Fill, Work};
 use cushim_ptx::exec::{Caller, Cause, RuntimeCall, SHARED_WINDOW};

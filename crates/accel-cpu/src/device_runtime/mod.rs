@@ -1,9 +1,9 @@
-//! CUDA's device runtime, as kernels of one grid call it.
+//! CUDA's device runtime, for the kernels of one grid.
 //!
-//! Owns what the grid's threads have launched, the error that each has seen last, and which call is which. What is launched
-//! runs later ([`super::children`]), but for `cudaDeviceSynchronize`, which waits for what its block has launched so far.
-//! Source: CUDA Programming Guide, "CUDA Dynamic Parallelism"; answers to what is wrong were recorded from an H200. Must not
-//! know: how kernels run.
+//! Owns the launches of the grid's threads, each thread's last error, and the dispatch of calls. Launched work runs
+//! later ([`super::children`]), except that `cudaDeviceSynchronize` waits for what its block has launched so far.
+//! Source: CUDA Programming Guide, "CUDA Dynamic Parallelism"; results of invalid calls were recorded from an H200.
+//! Must not know: how kernels run.
 
 mod graph;
 mod launch;

@@ -1,4 +1,4 @@
-//! What kernels ask: of devices, limits, kernels, errors.
+//! Queries of kernels: devices, limits, kernels, errors.
 
 use cushim_ptx::exec::{Caller, RuntimeCall, pointed_function};
 

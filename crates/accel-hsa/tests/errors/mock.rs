@@ -1,8 +1,8 @@
 //! An HSA runtime for tests: all functions of the table, in this process, synchronous.
 //!
-//! Owns the list of live objects (which shows leaks), the call that fails next, and a GPU that runs a
-//! packet when its doorbell rings. A kernel adds its number of work-items to the place that its
-//! argument points to; kernel object [`BAD`] stops its queue, [`WILD`] touches unmapped memory.
+//! Owns the list of live objects (which shows leaks), the call that fails next, and a GPU that runs a packet when its
+//! doorbell rings. A kernel adds its number of work-items to the word that its argument points to; kernel object
+//! [`BAD`] stops its queue, [`WILD`] accesses unmapped memory.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::{CStr, c_void};

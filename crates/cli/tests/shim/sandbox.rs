@@ -1,5 +1,5 @@
-//! Restricted programs: sandboxes that refuse system calls, and limits of all kinds. They run as without us, we
-//! print nothing on their stderr, and as much as possible is recorded.
+//! Restricted programs: sandboxes that refuse system calls, and limits of all kinds. They run as without cushim,
+//! cushim prints nothing on their stderr, and as much as possible is recorded.
 
 use std::path::Path;
 

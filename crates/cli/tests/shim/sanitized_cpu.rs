@@ -1,4 +1,4 @@
-//! The backend cpu under sanitizers: our threads that run kernels and copies cause no reports of races.
+//! The backend cpu under sanitizers: cushim's threads, which run kernels and copies, cause no reports of races.
 
 use std::process::{Command, Stdio};
 

@@ -1,4 +1,5 @@
-//! Programs with a sanitizer, with and without CUDA: they start, report nothing about us, and have whole traces.
+//! Programs with a sanitizer, with and without CUDA: they start, report nothing about cushim, and have complete
+//! traces.
 
 use std::path::{Path, PathBuf};
 

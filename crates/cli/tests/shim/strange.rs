@@ -1,5 +1,5 @@
-//! Programs that do what few do (`strange.c`): they close every file, begin without standard files, have handlers and stacks of
-//! their own, give up what they may, unload us. They print and end as without us.
+//! Programs with unusual behaviour (`strange.c`): they close every file, start without standard files, have their own
+//! handlers and stacks, drop privileges, unload cushim. Their output and exit status are the same as without cushim.
 
 use std::path::Path;
 use std::process::{Command, Stdio};

@@ -1,5 +1,6 @@
 //! NVIDIA's compilers inside a program, on the CPU: their machine code is PTX, whether the program links or opens
-//! them, in one copy or several. Also cuBLAS and cuFFT, which kernels of ours compute. On the backend native all are unchanged.
+//! them, in one copy or several. Also cuBLAS and cuFFT, which run cushim's kernels. On the backend native all are
+//! unchanged.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

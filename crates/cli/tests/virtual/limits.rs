@@ -1,5 +1,5 @@
-//! Programs on the CPU in processes that may have little: address space, code, files (`c-tests/virtual/limits.c`). They run,
-//! or the error says what is missing.
+//! Programs on the CPU in processes with tight limits on address space, code and files (`c-tests/virtual/limits.c`).
+//! They run, or the error says what is missing.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

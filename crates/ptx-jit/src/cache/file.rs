@@ -1,8 +1,8 @@
 //! The format of a file of cached code.
 //!
-//! Owns the format, in both directions: magic, version, length of the file, key, what was made of the kernel, and
-//! SHA-256 of all that. Numbers are little-endian. A file in which anything is not as expected is no file: reading
-//! answers `None`. Must not know: where files lie.
+//! Owns the format, in both directions: magic, version, length of the file, key, the compiled kernel, and SHA-256 of
+//! all that. Numbers are little-endian. If anything in a file is not as expected, it counts as missing: reading
+//! returns `None`. Must not know: where files are.
 
 use super::key::Key;
 use crate::emit::MOST_STACK;

@@ -1,4 +1,4 @@
-//! The folder that code is kept in: who may write there.
+//! The folder of cached code, and the check of who may write there.
 
 use crate::error::CacheRefused;
 use std::ffi::OsStr;

@@ -1,6 +1,6 @@
 //! The key of cached code: a hash of everything that the code depends on.
 //!
-//! Owns which things those are. Must not know: files.
+//! Owns the list of these things. Must not know: files.
 
 use crate::simt::plan::Layout;
 use crate::source::Source;

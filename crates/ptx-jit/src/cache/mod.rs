@@ -1,11 +1,11 @@
 //! Compiled code that is cached on disk between runs of a program.
 //!
-//! Owns the folder: who may write there, that files appear whole or not at all, how much it may hold. The content
-//! of a file is [`file`]'s, its name [`key`]'s. It must not know where users want the folder.
+//! Owns the folder: who may write there, that files appear whole or not at all, its size limit. [`file`] owns the
+//! content of a file, [`key`] its name. Must not know where users want the folder.
 //!
-//! A file is executed, so only the user may be able to make one: a folder that belongs to somebody else, or that
-//! others may write to, is refused, and so is such a file. Nothing that goes wrong here is an error to anybody:
-//! code is made anew then.
+//! A cached file is executed, so only the user may be able to create one: a folder that belongs to another user, or
+//! that others may write to, is refused, and so is such a file. No problem here is an error for the program: the code
+//! is then compiled again.
 
 mod file;
 pub(crate) mod folder;

@@ -1,4 +1,4 @@
-//! What is kept comes back as it was, and what is not as it was never does.
+//! Cached code is read back unchanged, and changed files are never used.
 
 use super::*;
 use crate::checked::Checked;

@@ -1,7 +1,7 @@
 //! The address of a memory access.
 //!
-//! Owns the addresses of a memory operand: of which lanes' steps are known, and the one check of a whole range that
-//! lets the code do an access itself. Must not know: what is loaded or stored ([`super::memory`]).
+//! Owns the addresses of a memory operand: the lanes' strides, if they are known, and the one check of a whole range
+//! that lets the code access memory directly. Must not know: what is loaded or stored ([`super::memory`]).
 
 use super::emitter::{Emit, OWN};
 use super::places::Memory;

@@ -1,4 +1,4 @@
-//! The arithmetic of steps, on values of the code.
+//! Arithmetic on strides, as values of the generated code.
 
 use super::emitter::Emit;
 use crate::simt::plan::shape::{Arithmetic, Bitwise};

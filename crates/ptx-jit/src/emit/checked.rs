@@ -1,7 +1,7 @@
-//! Accesses and barriers that are shown to whoever looks on before they are done.
+//! Reports accesses and barriers to an observer before they are executed.
 //!
-//! Owns the test in the code of the bytes' marks, which is all that most accesses of device memory need, and the call of a
-//! helper where it fails. Must not know how the access is done: the code for that comes behind, as without checks.
+//! Owns the inline test of the bytes' marks, which suffices for most accesses of device memory, and the call of a
+//! helper if it fails. Must not know how the access is executed: that code follows, as without checks.
 
 use super::address::Address;
 use super::emitter::Emit;

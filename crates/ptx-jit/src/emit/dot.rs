@@ -1,7 +1,7 @@
-//! Sums of four products of bytes.
+//! Dot products of four bytes (`dp4a`).
 //!
-//! Owns the way by products of 16 bits in pairs, which every processor adds in one instruction: bytes of even places and
-//! those of odd ones, extended. Must not know other operations on integers ([`super::int`]).
+//! Owns the method by pairs of 16-bit products, which every processor adds in one instruction: the even bytes and the
+//! odd ones, extended. Must not know other integer operations ([`super::int`]).
 
 use super::emitter::Emit;
 use super::val::Val;

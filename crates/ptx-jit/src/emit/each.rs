@@ -1,11 +1,11 @@
 //! Gathers and scatters: accesses in which each lane has its own address.
 //!
-//! Owns what each lane does: loads, stores and atomic operations. Must not know: addresses with known steps
-//! ([`super::memory`]), and how lanes are gone over ([`super::places`]).
+//! Owns each lane's operation: loads, stores and atomic operations. Must not know: addresses with known strides
+//! ([`super::memory`]), and the iteration over lanes ([`super::places`]).
 //!
-//! Addresses lie in slot 0 of the scratch, as helpers want them, which see to whatever is not as it mostly is. A
-//! loop does as many lanes at once as a vector has, and notes from which one on, as its code cannot tell which lane
-//! touches what is not mapped.
+//! Addresses are in slot 0 of the scratch, where helpers expect them; helpers handle all unusual cases. A loop
+//! handles as many lanes at once as a vector has, and stores its first lane, because its code cannot tell which lane
+//! accesses unmapped memory.
 
 use super::address::{Address, DEVICE};
 use super::emitter::{Emit, OWN};

@@ -1,4 +1,4 @@
-//! Bits: logic, shifts, fields, permutations.
+//! Bit operations: logic, shifts, fields, permutations.
 
 use super::int::{cut, value};
 use super::out::{Out, mask};

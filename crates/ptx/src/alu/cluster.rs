@@ -1,4 +1,4 @@
-//! Addresses of a cluster's shared memory: which block's, and the same place in another's.
+//! Addresses of a cluster's shared memory: the block of an address, and the same offset in another block.
 
 use crate::exec::address::SHARED_WINDOW;
 use crate::exec::cluster::{find, map};

@@ -1,7 +1,7 @@
 //! Floating point: single, double, half, bfloat16.
 //!
-//! To nearest, singles and doubles use the host's arithmetic (which is IEEE), sums and products of the
-//! narrower types its doubles ([`half`]); everything else is computed exactly by [`crate::soft`] and rounded once.
+//! To nearest, singles and doubles use the host's arithmetic (which is IEEE); sums and products of the narrower types
+//! use the host's doubles ([`half`]). [`crate::soft`] computes everything else exactly and rounds once.
 
 use super::half;
 use super::sfu::{self, form};

@@ -1,7 +1,7 @@
-//! Arithmetic of singles in the directed roundings, written without branches.
+//! Fused arithmetic of singles in the directed roundings, without branches.
 //!
 //! Owns one definition for a lane, which compilers vectorise: one lane and many give the same bits. It uses double
-//! precision and IEEE operations only, so every machine gives the same bits, too. It must not know instructions or
+//! precision and IEEE operations only, so every machine gives the same bits, too. Must not know instructions or
 //! `.ftz`.
 
 /// `a * b + c`, exactly as a sum of two doubles: rounded, and the rest.

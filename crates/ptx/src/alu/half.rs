@@ -1,9 +1,9 @@
-//! Sums and products of halves and bfloat16, rounded to nearest, by the host's doubles.
+//! Sums and products of halves and bfloat16, rounded to nearest, computed with the host's doubles.
 //!
-//! Owns that way, which is many times faster than [`crate::soft`] and gives the same bits. A product of two such numbers
-//! is exact as a double; a sum with a third one may not be, so it is rounded to odd (S. Boldo, G. Melquiond, "Emulation of
-//! FMA and correctly rounded sums", 2008), after which rounding to the narrow format is as if once. Must not know
-//! instructions' modifiers.
+//! Owns that method, which is many times faster than [`crate::soft`] and gives the same bits. A product of two such
+//! numbers is exact as a double; a sum with a third one may not be, so it is rounded to odd (S. Boldo, G. Melquiond,
+//! "Emulation of FMA and correctly rounded sums", 2008). Rounding that to the narrow format gives the same as a
+//! single rounding. Must not know instructions' modifiers.
 
 use crate::sem::FloatOp;
 use crate::soft::Format;

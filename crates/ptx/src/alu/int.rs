@@ -1,7 +1,7 @@
 //! Integers.
 //!
-//! Values are widened to 128 bits, computed there and cut: every intermediate
-//! of every PTX integer instruction fits, so no case needs its own overflow rule.
+//! Values are widened to 128 bits, computed there and truncated: every intermediate value of every PTX integer
+//! instruction fits, so no case needs its own overflow rule.
 
 use super::out::{Out, mask};
 use crate::sem::{Half, Integer, IntegerOp};

@@ -1,7 +1,7 @@
-//! What one lane computes: pure functions from operand bits to result bits.
+//! The computation of one lane: pure functions from operand bits to result bits.
 //!
-//! Owns arithmetic as the ISA defines it, bit for bit where it does; where it
-//! gives an error bound (`.approx`), the result here is that of an H200 ([`sfu`]). It must not know lanes, memory or control.
+//! Owns arithmetic, bit for bit as the ISA defines it. If the ISA gives only an error bound (`.approx`), the result
+//! is that of an H200 ([`sfu`]). Must not know lanes, memory or control flow.
 
 mod bits;
 mod cluster;

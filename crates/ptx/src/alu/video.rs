@@ -1,8 +1,8 @@
-//! Video instructions: of a part of each word, and of words as two or four parts (ISA, "Scalar Video
-//! Instructions" and "SIMD Video Instructions").
+//! Video instructions: on a part of each word, and on words as two or four parts (ISA, "Scalar Video Instructions"
+//! and "SIMD Video Instructions").
 //!
-//! Owns how selectors are written into one number, which is an instruction's fourth operand, and the
-//! arithmetic. Intermediate results of one part have 34 bits, as the ISA says; a GPU shows it where they are shifted.
+//! Owns the encoding of selectors into one number, which is an instruction's fourth operand, and the arithmetic.
+//! Intermediate results of one part have 34 bits, as the ISA says; results of a GPU show it when they are shifted.
 
 use crate::sem::{Then, Video, VideoOp};
 

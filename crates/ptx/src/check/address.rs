@@ -1,8 +1,8 @@
 //! Addresses of 32 bits.
 //!
-//! Owns where they may stand: shared, local and parameter memory have such addresses. If a module uses one for
-//! device memory, NVIDIA's driver treats the whole module as 32-bit, whatever its directives say, and devices from
-//! sm_90 on do not run 32-bit modules.
+//! Owns where they are valid: shared, local and parameter memory have such addresses. If a module uses one for device
+//! memory, NVIDIA's driver treats the whole module as 32-bit, whatever its directives say, and devices from sm_90 on
+//! do not run 32-bit modules.
 
 use super::function::Lower;
 use super::instruction::Draft;

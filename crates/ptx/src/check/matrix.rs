@@ -1,8 +1,8 @@
-//! Matrix instructions: the registers of fragments, and those instructions that are made of others.
+//! Matrix instructions: the registers of fragments, and the instructions that are composed of others.
 //!
-//! Owns what `ldmatrix`, `stmatrix`, `movmatrix`, `wmma.load` and `wmma.store` come to: each lane reads or writes its own
-//! part of a matrix, for which lanes tell each other addresses (`ldmatrix`, `stmatrix`) or compute them. So they become
-//! shuffles, loads and stores, as a programmer would write them. Which element lies where, [`crate::matrix`] says.
+//! Owns the expansion of `ldmatrix`, `stmatrix`, `movmatrix`, `wmma.load` and `wmma.store`: each lane reads or writes
+//! its own part of a matrix, and lanes exchange addresses (`ldmatrix`, `stmatrix`) or compute them. So these become
+//! shuffles, loads and stores, as a programmer would write them. [`crate::matrix`] defines which element is where.
 
 use super::function::Lower;
 use super::instruction::Draft;

@@ -1,9 +1,8 @@
 //! Syntax tree -> checked IR.
 //!
-//! Owns the rules: names are declared once and before their use, every
-//! instruction is a form of the table, operands fit. An instruction that the
-//! table refuses or does not know does not fail the module: it is noted, so
-//! that the module's other kernels run.
+//! Owns the rules: names are declared once and before their use, every instruction is a form of the table, operands
+//! fit. An instruction that the table refuses or does not contain does not fail the module: it is noted, so that the
+//! module's other kernels run.
 
 mod address;
 mod function;

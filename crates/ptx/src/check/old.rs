@@ -1,7 +1,7 @@
 //! Modules of old PTX versions and for devices of the first generation.
 //!
-//! Owns what changed since: it adds the modifiers that were implied then. Source: an H200, whose driver still takes
-//! such modules. It must not know operands or names.
+//! Owns the changes since: it adds the modifiers that were implied then. Source: an H200, whose driver still accepts
+//! such modules. Must not know operands or names.
 
 use crate::ast::{Function, Instruction, Statement, Variable};
 use crate::table::needs::{Needs, Target};

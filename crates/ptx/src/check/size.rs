@@ -1,4 +1,4 @@
-//! Sizes and alignments of variables, and how large they may be.
+//! Sizes and alignments of variables, and their limits.
 
 use crate::ast;
 use crate::error::Error;

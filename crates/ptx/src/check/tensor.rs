@@ -1,5 +1,5 @@
-//! Operands of copies of boxes of tensors: `[map, {coordinates}]`, memory, a barrier object, offsets of pixels, a mask of blocks; and
-//! of `tensormap`.
+//! Operands of tensor copies (`[map, {coordinates}]`, memory, a barrier object, pixel offsets, a block mask) and of
+//! `tensormap`.
 //!
 //! Owns their order in the operation ([`crate::sem::AsyncOp`]). Must not know what is copied.
 

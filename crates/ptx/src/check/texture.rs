@@ -1,8 +1,8 @@
 //! Operands of texture and surface instructions.
 //!
 //! Owns how a reference with its tuple of coordinates becomes operands: the reference (a handle in a register, or the
-//! address of the variable that holds one), coordinates, and what an instruction has behind them: a level, derivatives,
-//! values to store. Must not know what is done with them.
+//! address of the variable that holds one), the coordinates, and an instruction's further operands: a level,
+//! derivatives, values to store. Must not know what is done with them.
 
 use super::function::Lower;
 use super::instruction::Draft;

@@ -1,6 +1,6 @@
 //! `wmma.load`, `wmma.store`: each lane computes the addresses of its part of a matrix, and reads or writes it there.
 //!
-//! Owns how the layout of a fragment becomes addresses. Which element lies where, [`crate::matrix`] says.
+//! Owns the conversion of a fragment's layout to addresses. [`crate::matrix`] defines which element is where.
 
 use super::function::Lower;
 use super::instruction::Draft;

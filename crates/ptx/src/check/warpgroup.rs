@@ -1,10 +1,10 @@
-//! `wgmma`: products of matrices by four warps, of which one factor at least lies in shared memory.
+//! `wgmma`: matrix products by four warps, with at least one factor in shared memory.
 //!
-//! Owns what such a product comes to: each warp has 16 rows of its own, so it loads its part of the factors as fragments
-//! and multiplies tile by tile. The four wait for each other before it and where the program waits. A product is done where
-//! it stands in the code; the program cannot tell, since until it has waited it may neither look at the result nor change
-//! the factors. Where an element lies,
-//! the descriptor says (PTX ISA 9, "Matrix-descriptor-format", "Strides", "Swizzling Modes"). Must not know how products are added.
+//! Owns the expansion of such a product: each warp has 16 rows, so it loads its part of the factors as fragments and
+//! multiplies tile by tile. The four warps wait for each other before it, and where the program waits. A product is
+//! computed at its place in the code; the program cannot tell, because it may neither read the result nor change the
+//! factors before it has waited. The descriptor says where an element is (PTX ISA 9, "Matrix-descriptor-format",
+//! "Strides", "Swizzling Modes"). Must not know how products are added.
 
 use super::function::Lower;
 use super::instruction::Draft;

@@ -1,8 +1,8 @@
 //! Chooses which products are fused into which sums.
 //!
-//! Of `.f32` and `.f64`, first the products with one use, then all, each time in the order of the sums; of halves,
-//! all at once. A product may be taken in as long as every use of it is a sum that is not fused yet, or that has
-//! taken it in. Of two that a sum might take in, it is the one with fewer uses, else the first operand.
+//! For `.f32` and `.f64`, first the products with one use, then all, each time in the order of the sums; for halves,
+//! all at once. A product may be fused as long as each of its uses is a sum that is not fused yet, or that has fused
+//! this product. If a sum could fuse either of two, it fuses the one with fewer uses, else the first operand.
 
 use super::products::{Found, Product, Sum};
 use super::terms::{is_plus, is_wide};

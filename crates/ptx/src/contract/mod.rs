@@ -1,12 +1,12 @@
-//! Contraction: a product and the sum that takes it become one fused multiply-add, where NVIDIA's compilers do so.
+//! Contraction: a product and the sum that uses it become one fused multiply-add, where NVIDIA's compilers do so.
 //!
-//! PTX leaves it open whether `mul` and `add` without a rounding modifier are fused (ISA, `add`, `sub`, `mul`:
-//! "an add/sub instruction with no rounding modifier defaults to round-to-nearest-even and may be optimized
-//! aggressively by the code optimizer"). ptxas and the driver's compiler fuse, so a program that is to give a
-//! GPU's bits has to be fused in the same places. The rules are measured (H200, driver 580.159; ptxas 12.4 and
-//! 13.5), and docs/design/contraction.md lists them with what they do not predict.
+//! PTX leaves it open whether `mul` and `add` without a rounding modifier are fused (ISA, `add`, `sub`, `mul`: "an
+//! add/sub instruction with no rounding modifier defaults to round-to-nearest-even and may be optimized aggressively
+//! by the code optimizer"). ptxas and the driver's compiler fuse, so to give a GPU's bits, a program must be fused in
+//! the same places. The rules are measured (H200, driver 580.159; ptxas 12.4 and 13.5); docs/design/contraction.md
+//! lists them, and the cases that they do not predict.
 //!
-//! Owns which sums are fused, and how the code is rewritten. What it reads and gives is checked code, so the
+//! Owns which sums are fused, and how the code is rewritten. Its input and output are checked code, so the
 //! interpreter and the compiler see no difference. Must not know how anything is executed.
 
 mod choose;

@@ -1,7 +1,7 @@
 //! The products of a function and their uses.
 //!
-//! A product is followed through copies and changes of sign inside its region. Each use is a sum that could take it
-//! in, or something else, which counts as an escape: its value is then needed by itself.
+//! A product is followed through copies and changes of sign inside its region. Each use is a sum that could fuse it,
+//! or something else, which counts as an escape: the product's value is then needed by itself.
 
 use super::regions::Regions;
 use super::terms::{flushes, is_product, is_sum};

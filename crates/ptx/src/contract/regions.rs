@@ -1,7 +1,7 @@
-//! Regions: the straight pieces of code inside which products are fused.
+//! Regions: the straight-line code inside which products are fused.
 //!
-//! A region is what NVIDIA's compiler has as a basic block while it fuses: blocks of the PTX joined where one is
-//! the only way to the next, and cut at instructions that are turned into several blocks before.
+//! A region is what NVIDIA's compiler has as a basic block while it fuses: PTX blocks joined if one is the only
+//! predecessor of the next, and split at instructions that were expanded into several blocks before.
 
 use crate::ir::{Function, Inst};
 use crate::sem::{Control, Fence, FloatOp, IntegerOp, Operation, Precision};

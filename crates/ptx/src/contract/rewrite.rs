@@ -1,7 +1,7 @@
 //! Rewrites the code with the fused operations that were chosen.
 //!
-//! A sum becomes `fma`. A factor whose register is written before the sum is copied where the product stood, as is
-//! one whose sign changes; a product without other uses is removed, with its copies.
+//! A sum becomes `fma`. If a factor's register is written before the sum, or its sign changes, it is copied at the
+//! product's position; a product without other uses is removed, with its copies.
 
 use super::products::{Found, Meant, Sum};
 use super::terms::is_plus;

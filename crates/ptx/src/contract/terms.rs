@@ -1,4 +1,4 @@
-//! What products and sums are.
+//! Classifies instructions as products and sums.
 
 use crate::ir::Inst;
 use crate::sem::{Clamp, Float, FloatOp};

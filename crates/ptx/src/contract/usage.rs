@@ -1,4 +1,4 @@
-//! Which registers instructions read and write, which instructions nobody needs, which registers are live.
+//! The registers that instructions read and write, dead instructions, and live registers.
 
 use super::regions::Regions;
 use super::ways::Ways;

@@ -1,7 +1,7 @@
 //! Backward data flow: from uses of values to the writes that produce them.
 //!
-//! Owns the analysis for registers that are written more than once: which of them are live where blocks begin and
-//! end, as bit sets. Must not know what is done with the writes.
+//! Owns the analysis for registers with more than one write: which of them are live at the start and end of blocks,
+//! as bit sets. Must not know what is done with the writes.
 
 use super::usage::{Chains, Read};
 use crate::ir::Function;

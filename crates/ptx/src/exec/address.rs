@@ -1,7 +1,7 @@
-//! Where addresses of spaces lie among generic ones.
+//! The windows of state spaces in the generic address space.
 //!
-//! Owns the windows of shared, local and parameter memory and the values of pointers to functions. All windows lie above
-//! what a process can map (47 bits) and within what a device address holds. Must not know what lies there.
+//! Owns the windows of shared, local and parameter memory, and the values of function pointers. All windows lie above
+//! what a process can map (47 bits) and within the range of device addresses. Must not know what is at an address.
 
 use crate::types::Space;
 

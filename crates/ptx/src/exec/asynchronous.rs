@@ -1,6 +1,6 @@
-//! Asynchronous stores, reductions and bulk copies: done at once, and told to the barrier object that waits for them.
+//! Asynchronous stores, reductions and bulk copies: executed immediately, and signalled to their barrier object.
 //!
-//! Owns what happens to memory. Must not know how an engine reaches it: [`Reach`] does.
+//! Owns the effect on memory. Must not know how an engine accesses memory: [`Reach`] does.
 
 use super::barrier_object;
 use super::bytes::word;

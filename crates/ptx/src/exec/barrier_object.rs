@@ -1,7 +1,7 @@
 //! `mbarrier` objects: 64 bits in shared memory, in cushim's own layout (the ISA calls it opaque).
 //!
-//! Bits 0-19 arrivals still awaited, 20-39 arrivals expected per phase, 40-60 bytes still awaited (a signed count),
-//! 63 the phase's parity. Must not know where an object lies.
+//! Bits 0-19: pending arrivals; 20-39: expected arrivals per phase; 40-60: pending bytes (signed); 63: the phase's
+//! parity. Must not know where an object is.
 
 use crate::sem::MbarrierOp;
 

@@ -1,4 +1,4 @@
-//! Numbers as they lie in memory.
+//! Numbers in memory.
 
 /// Up to eight bytes as a number.
 pub(crate) fn word(bytes: &[u8]) -> u64 {

@@ -1,12 +1,12 @@
-//! Clusters: blocks that run together and reach each other's shared memory (PTX ISA 9, "Cluster of Cooperative Thread
-//! Arrays", `mapa`, `barrier.cluster`).
+//! Clusters: blocks that run together and access each other's shared memory (PTX ISA 9, "Cluster of Cooperative
+//! Thread Arrays", `mapa`, `barrier.cluster`).
 //!
-//! Owns which blocks a cluster has, what addresses of their shared memory are, and when all have come to the cluster's
-//! barrier. Must not know how blocks run: whoever runs them runs all of a cluster in turns on one thread.
+//! Owns which blocks a cluster has, the addresses of their shared memory, and when all have arrived at the cluster's
+//! barrier. Must not know how blocks run: the engine runs all blocks of a cluster in turns on one thread.
 //!
-//! Addresses of a block's own shared memory begin at 0 in its window; those of the block with rank `r` lie `r + 1` times
-//! [`RANK_SIZE`] above. The GPU has the rank in the same bits, and its own there, too; here a pointer to own shared memory
-//! means, in another block, that block's.
+//! Addresses of a block's own shared memory start at 0 in its window; those of the block with rank `r` start at `(r +
+//! 1) * RANK_SIZE` ([`RANK_SIZE`]). The GPU has the rank in the same bits, also for the block's own memory; here a
+//! pointer to own shared memory, used in another block, means that block's memory.
 
 use super::launch::KernelLaunch;
 use crate::special::Special;

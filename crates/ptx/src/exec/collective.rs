@@ -1,6 +1,6 @@
 //! Collective operations of a warp: shuffles, votes, matches, reductions.
 //!
-//! Owns who takes part and the results. Must not know how lanes wait for one another.
+//! Owns the participating lanes and the results. Must not know how lanes wait for one another.
 
 use super::lanes::{Lanes, lanes};
 use crate::sem::{CollectiveOp, Update, Vote, Way};

@@ -1,8 +1,8 @@
 //! Functions of the device runtime (`vprintf`, `malloc`, …) that kernels call: PTX declares them and does not
 //! define them.
 //!
-//! Owns which there are and what they do, given a way to read what a lane's arguments point to. A function that is
-//! not among them may be one of the host's ([`Host::call`]). Must not know how an engine passes arguments.
+//! Owns the list of functions and their effects, given a way to read a lane's arguments. A function that is not in
+//! the list may be one of the host's ([`Host::call`]). Must not know how an engine passes arguments.
 
 use super::fault::Cause;
 use super::host::Host;

@@ -1,4 +1,4 @@
-//! Why a launch failed.
+//! The reason why a launch failed.
 
 use super::variable::Variable;
 use crate::error::Pos;

@@ -1,4 +1,4 @@
-//! What running kernels need from the host: printing, a heap, time, functions of its own.
+//! Services that running kernels need from the host: printing, a heap, time, the host's own functions.
 //!
 //! Owns the trait. Must not know who implements it.
 

@@ -1,6 +1,6 @@
-//! How a module's variables lie in memory.
+//! The memory layout of a module's variables.
 //!
-//! Owns the places of shared variables in a block's memory and the initial bytes of global ones. Must not know where
+//! Owns the offsets of shared variables in a block's memory and the initial bytes of global ones. Must not know where
 //! that memory is.
 
 use super::address::function_pointer;

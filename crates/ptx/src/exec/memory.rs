@@ -1,6 +1,6 @@
-//! Global and constant memory, as kernels see it.
+//! Global and constant memory, as kernels access it.
 //!
-//! Owns the trait that an engine uses. Where memory lies is the implementation's to know.
+//! Owns the trait that an engine uses. Only the implementation knows where memory is.
 
 use std::sync::atomic::{self, Ordering};
 

@@ -1,14 +1,13 @@
-//! What it takes to run a kernel, whoever runs it.
+//! Everything that any engine needs to run a kernel.
 //!
-//! Owns the interface between those who launch kernels and those who run them: a launch and its layout of memory
-//! ([`KernelLaunch`], [`shared_layout`], [`initial_bytes`]), addresses of windows, memory and host as traits, faults, and what
-//! lanes and blocks do that is the same in every engine: the device runtime's functions, collectives, barrier objects, in
-//! what order blocks run ([`schedule`]). The
-//! interpreter and compilers stand on it and not on each other. Must not know how instructions are executed, or any CUDA
-//! call.
+//! Owns the interface between code that launches kernels and engines that run them: a launch and its memory layout
+//! ([`KernelLaunch`], [`shared_layout`], [`initial_bytes`]), address windows, memory and host as traits, faults, and
+//! the behaviour of lanes and blocks that is the same in every engine: the device runtime's functions, collectives,
+//! barrier objects, the order of blocks ([`schedule`]). The interpreter and the compilers use it, and not each other.
+//! Must not know how instructions are executed, or any CUDA call.
 //!
-//! An engine takes a [`KernelLaunch`], a [`Memory`] and a [`Host`] and gives a [`Fault`] or nothing. What a host wants a kernel
-//! to be able to call, it offers itself ([`Host::call`]).
+//! An engine takes a [`KernelLaunch`], a [`Memory`] and a [`Host`] and returns a [`Fault`] or nothing. A host can
+//! offer further functions to kernels ([`Host::call`]).
 
 pub(crate) mod address;
 pub mod asynchronous;

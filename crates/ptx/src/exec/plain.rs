@@ -1,6 +1,6 @@
-//! Memory that is nothing but bytes from an address on, for one thread.
+//! Plain memory: bytes from an address on, for one thread.
 //!
-//! Owns such memory, for whoever runs a kernel without a device: tests and tools. Must not know what lies where.
+//! Owns such memory, for running kernels without a device: tests and tools. Must not know its contents.
 
 use std::cell::{Ref, RefCell};
 

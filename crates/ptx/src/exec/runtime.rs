@@ -1,8 +1,8 @@
-//! Calls of CUDA's device runtime: launches by kernels, their streams and events, copies, and what kernels ask.
+//! Calls of CUDA's device runtime: launches by kernels, their streams and events, copies, queries.
 //!
-//! Owns which there are and what both generations name them: `cudaLaunchDeviceV2` (to CUDA 11) and
-//! `__cudaCDP2LaunchDeviceV2` (from 12 on), each with a form for per-thread default streams, which is no other one on a
-//! device. What they do, the host says ([`super::Host::runtime`]). Source: cuda_device_runtime_api.h.
+//! Owns the list of them and their names in both generations: `cudaLaunchDeviceV2` (up to CUDA 11) and
+//! `__cudaCDP2LaunchDeviceV2` (from 12 on), each with a form for per-thread default streams, which is the same on a
+//! device. The host defines their effects ([`super::Host::runtime`]). Source: cuda_device_runtime_api.h.
 
 macro_rules! calls {
     ($($(#[$meta:meta])* $name:ident $text:literal),* $(,)?) => {

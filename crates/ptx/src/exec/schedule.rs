@@ -1,7 +1,7 @@
 //! Which blocks of a grid run on a thread, and when: the same for every engine.
 //!
-//! Blocks start in the order in which they are given out. One that does not end for long (it may wait for another one)
-//! lets the next start beside it. Blocks of a cooperative grid all start at once. Must not know how a block runs.
+//! Blocks start in the order in which they are given out. If a block runs for long (it may wait for another one), the
+//! next starts beside it. Blocks of a cooperative grid all start at once. Must not know how a block runs.
 
 use super::fault::{Cause, Fault};
 

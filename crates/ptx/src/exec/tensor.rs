@@ -1,7 +1,7 @@
 //! Tensor maps (PTX ISA 9, "Tensor-maps", "tensormap.replace"; CUDA Driver API, "Tensor Map Object Management").
 //!
-//! Owns what the 128 bytes of a tensor map hold here, which are opaque to programs, and how kernels change them.
-//! Must not know what is copied by them ([`super::tensor_copy`]).
+//! Owns cushim's format of a tensor map's 128 bytes, which are opaque to programs, and how kernels change them. Must
+//! not know how data is copied with them ([`super::tensor_copy`]).
 
 use crate::exec::bytes::word;
 use crate::sem::tensor::Field;

@@ -1,7 +1,7 @@
 //! Copies of boxes of tensors (PTX ISA 9, "Tensors", "Tiled mode", "Im2col mode", "Swizzling Modes").
 //!
-//! Owns which bytes a box is, and what becomes of elements on the way. Must not know how memory is reached: [`Reach`] does; or how a
-//! map is kept ([`super::tensor`]).
+//! Owns the bytes of a box, and the conversion of elements during the copy. Must not know how memory is accessed
+//! ([`Reach`] does), or how a map is stored ([`super::tensor`]).
 
 use super::asynchronous::Reach;
 use super::fault::Cause;

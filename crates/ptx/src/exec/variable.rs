@@ -1,8 +1,8 @@
-//! Which variable an address in shared or local memory belongs to.
+//! Finds the variable at an address in shared or local memory.
 //!
-//! Owns the search by places of variables: those of shared memory as [`shared_layout`] has them, those of local memory in the
-//! frames of a kernel and of the functions that it calls, where each of these has one place in every way to it. Must not
-//! know who asks.
+//! Owns the search by the variables' offsets: in shared memory as [`shared_layout`] has them; in local memory in the
+//! frames of a kernel and of the functions that it calls, where each function has the same offset on every call path.
+//! Must not know who asks.
 
 use std::collections::BTreeMap;
 

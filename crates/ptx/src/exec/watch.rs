@@ -1,8 +1,8 @@
-//! What looks on while kernels run: every access before it is done, and everything that orders accesses.
+//! Observers of running kernels: they see every access before it is executed, and everything that orders accesses.
 //!
-//! Owns the interface between an engine and whoever checks what kernels do. The interpreter calls it; compiled code does
-//! where it was made with checks. A check decorates an operation: it sees what the operation is about to do, and changes
-//! nothing of what it does. Must not know what is looked for.
+//! Owns the interface between an engine and an observer. The interpreter calls it, and compiled code that was made
+//! with checks does. A check decorates an operation: it sees what the operation is about to do, and changes nothing
+//! about it. Must not know what the observer looks for.
 
 use super::address::{LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE};
 use super::fault::{Access, Cause};

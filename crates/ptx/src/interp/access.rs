@@ -1,7 +1,7 @@
-//! Loads and stores of all lanes at once, where their addresses allow it.
+//! Loads and stores of all lanes at once, if their addresses allow it.
 //!
-//! Owns the ways that are quick. Whatever is not as it should be is left to [`Exec::load`] and [`Exec::store`], which go
-//! lane by lane and say which one is at fault. It must not know how addresses lie in registers.
+//! Owns the fast paths. All other cases are left to [`Exec::load`] and [`Exec::store`], which go lane by lane and
+//! report the lane at fault. Must not know how addresses are kept in registers.
 
 use super::common::Common;
 use super::decode::{Access, MOST, Operand, Step, Target};

@@ -1,8 +1,7 @@
-//! Barriers of a block: who has arrived, and when all go on.
+//! Barriers of a block: arrivals, and when all warps go on.
 //!
-//! Arrival is counted by warps, as the ISA counts ("in multiples of the warp
-//! size"): a warp has arrived when all its lanes that still run have. Threads
-//! that ended do not keep others waiting.
+//! Arrivals are counted by warps, as the ISA counts ("in multiples of the warp size"): a warp has arrived when all
+//! its running lanes have. Exited threads do not keep others waiting.
 
 use crate::sem::BARRIERS;
 

@@ -1,4 +1,4 @@
-//! A block: its warps and barriers. Its shared memory is its cluster's ([`super::cluster`]).
+//! A block: its warps and barriers. Its cluster owns its shared memory ([`super::cluster`]).
 
 use super::barrier::Barriers;
 use super::common::Common;

@@ -1,4 +1,4 @@
-//! Calls, returns, and the functions of the device runtime that the host gives.
+//! Calls, returns, and the device-runtime functions of the host.
 
 use super::common::Common;
 use super::flow::Flow;

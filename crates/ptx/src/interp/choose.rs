@@ -1,7 +1,7 @@
 //! Which instructions are computed for all lanes at once, and by which operation.
 //!
-//! Owns the mapping from checked forms to [`Lanewise`]; what is not in it is computed by [`crate::alu`], lane by lane, with
-//! the same results. It must not know registers.
+//! Owns the mapping from checked forms to [`Lanewise`]; [`crate::alu`] computes all others, lane by lane, with the
+//! same results. Must not know registers.
 
 use super::lanewise::{Lanewise, Mode};
 use crate::alu;

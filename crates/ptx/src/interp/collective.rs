@@ -1,7 +1,6 @@
-//! Instructions in which lanes of a warp take part together: shuffle, vote,
-//! match, redux, `bar.warp.sync`.
+//! Instructions that lanes of a warp execute together: shuffle, vote, match, redux, `bar.warp.sync`.
 //!
-//! Lanes named by the mask wait for one another, wherever each of them is.
+//! Lanes in the mask wait for one another, wherever each of them is.
 
 use super::flow::Flow;
 use super::launch::Exec;

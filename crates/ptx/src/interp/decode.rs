@@ -1,7 +1,7 @@
 //! Decoded instructions: operands resolved, the operation chosen.
 //!
-//! Owns what is decided once for an instruction and a launch. A basic block is decoded when something first enters
-//! it, so that a launch costs nothing for code that it does not reach. It must not run anything.
+//! Owns the decisions that are made once for an instruction and a launch. A basic block is decoded when a warp first
+//! enters it, so code that a launch never reaches costs nothing. Must not execute anything.
 
 use super::choose::lanewise;
 use super::lanewise::Lanewise;

@@ -1,4 +1,4 @@
-//! Control flow: where a fragment goes after an instruction.
+//! Control flow: where a fragment continues after an instruction.
 
 /// What comes after an instruction.
 pub(super) enum Flow {

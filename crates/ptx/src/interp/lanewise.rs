@@ -1,8 +1,8 @@
-//! Operations on all lanes at once, for the forms of instructions that programs are made of.
+//! Operations on all lanes at once, for the most common forms of instructions.
 //!
-//! Owns loops over 32 lanes from which the compiler makes vectors. What they compute is defined in [`crate::alu`], lane by
-//! lane; a test goes through every form of the table and compares. Lanes that take no part are computed, too, so nothing
-//! here may fail. It must not know registers, masks or instructions.
+//! Owns loops over 32 lanes, which the compiler vectorises. [`crate::alu`] defines the results, lane by lane; a test
+//! compares every form of the table. Inactive lanes are computed, too, so nothing here may fail. Must not know
+//! registers, masks or instructions.
 
 use crate::alu::fused;
 use crate::alu::sfu::{self, form};

@@ -1,4 +1,4 @@
-//! Loads, stores and atomics, in whichever space they go.
+//! Loads, stores and atomics, in any state space.
 
 use super::common::Common;
 use super::launch::Exec;

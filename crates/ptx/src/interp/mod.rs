@@ -1,18 +1,16 @@
-//! Running whole kernels, instruction by instruction.
+//! Runs whole kernels, instruction by instruction.
 //!
-//! Owns warps, barriers, calls and the order in which lanes run. It is the
-//! oracle for compiled code and the fallback where there is none. It must not
-//! know where device memory is or what prints: [`Memory`] and [`Host`] do.
+//! Owns warps, barriers, calls and the order in which lanes run. It is the oracle for compiled code, and the fallback
+//! if there is none. Must not know where device memory is or where output goes: [`Memory`] and [`Host`] do.
 //!
-//! Instructions are decoded once for a launch, block by block as they are reached.
-//! What programs are made of is computed for all lanes at once ([`lanewise`]), in
-//! accesses in a row, too ([`access`]); anything else lane by lane ([`step`]).
+//! Instructions are decoded once per launch, block by block as they are reached. Common instructions are computed for
+//! all lanes at once ([`lanewise`]), also accesses to consecutive addresses ([`access`]); all others lane by lane
+//! ([`step`]).
 //!
-//! A warp is a set of fragments: lanes at one place with one call stack. They
-//! part at a branch and join where they meet; the one that is furthest behind
-//! runs first, but none starves, so a lane may spin on another. Every fragment
-//! can wait (barrier, shuffle) and go on later; so can warps and blocks. In what order blocks run,
-//! [`crate::exec::schedule`] says.
+//! A warp is a set of fragments: lanes at the same instruction with the same call stack. They diverge at a branch and
+//! join where they meet; the fragment that is furthest behind runs first, but none starves, so a lane may spin on
+//! another. Every fragment can wait (barrier, shuffle) and resume later; so can warps and blocks.
+//! [`crate::exec::schedule`] defines the order of blocks.
 
 mod access;
 mod asynchronous;

@@ -1,6 +1,6 @@
-//! Registers of all lanes: reading operands, writing results where a mask says, and the bytes of accesses.
+//! Registers of all lanes: reading operands, writing results under a mask, and the bytes of accesses.
 //!
-//! Owns loops over 32 lanes from which the compiler makes vectors. It must not know which memory bytes come from.
+//! Owns loops over 32 lanes, which the compiler vectorises. Must not know the memory that bytes come from.
 
 use super::decode::{Access, Compute, MOST, Operand, Target};
 use super::versions::{Vectorized, Version};

@@ -1,7 +1,7 @@
 //! Runs the current fragment: decoded instructions, one after the other.
 //!
-//! Owns the loop over instructions, and those that run for all lanes at once; [`Exec::step`] runs the others. It
-//! must not know how the fragment was chosen.
+//! Owns the loop over instructions, and the instructions that run for all lanes at once; [`Exec::step`] runs the
+//! others. Must not know how the fragment was chosen.
 
 use super::common::Common;
 use super::decode::{Code, Step, What};

@@ -1,7 +1,7 @@
-//! Functions compiled for several kinds of processor.
+//! Functions compiled for several processor levels.
 //!
-//! Owns the choice between them, and the only unsafe code of the crate: the call of a function that was compiled for
-//! instructions of which this module knows that the processor has them. It must not know what the functions do.
+//! Owns the choice between them, and the only unsafe code of the crate: the call of a function that uses instructions
+//! that this module has checked the processor for. Must not know what the functions do.
 
 #![allow(unsafe_code)]
 

@@ -1,6 +1,6 @@
-//! Showing whoever looks on what lanes are about to do ([`crate::exec::watch`]).
+//! Reports what lanes are about to do to the observer ([`crate::exec::watch`]).
 //!
-//! Owns which instructions are shown, and how. Must not know what is looked for.
+//! Owns which instructions are reported, and how. Must not know what the observer looks for.
 
 use super::common::Common;
 use super::launch::Exec;

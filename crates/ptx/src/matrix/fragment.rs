@@ -1,8 +1,8 @@
-//! Which element of a matrix lies where in the registers of a warp (PTX ISA 9, "Matrix Fragments for mma"). Of `wmma` the
-//! manual does not say it; it is what an H200 does (as `tests/matrix_recorded.rs` compares).
+//! Which element of a matrix is in which lane and register of a warp (PTX ISA 9, "Matrix Fragments for mma"). The
+//! manual does not define it for `wmma`; there it is what an H200 does (`tests/matrix_recorded.rs` compares).
 //!
-//! Owns one table. An element's row and column are numbers of which each bit is a bit of the lane's number, of the
-//! register's, or of the element's place in its register; so a row of the table lists bits. Must not know what is computed.
+//! Owns one table. Each bit of an element's row and column number is a bit of the lane's number, of the register's,
+//! or of the element's position in its register; so a row of the table lists bits. Must not know what is computed.
 
 use crate::sem::Shape;
 use crate::table::Part;

@@ -1,7 +1,7 @@
 //! Matrices in the registers of a warp, and their products.
 //!
-//! Owns where elements lie ([`fragment`]) and what products of matrices are, to the last bit as an H200 computes them
-//! ([`multiply`], [`tensor`]). Must not know how lanes come together.
+//! Owns the positions of elements ([`fragment`]) and the results of products, to the last bit as an H200 computes
+//! them ([`multiply`], [`tensor`]). Must not know how lanes are synchronised.
 
 pub mod fragment;
 mod multiply;

@@ -1,7 +1,7 @@
-//! Products of matrices that lie in registers.
+//! Products of matrices in registers.
 //!
-//! Owns taking matrices out of registers and putting the result there, and which arithmetic is whose: integers, bits,
-//! doubles and singles by their own, the rest as [`super::tensor`] does it. Must not know who takes part.
+//! Owns unpacking matrices from registers and packing the result, and the choice of arithmetic: integers, bits,
+//! doubles and singles by their own, all others by [`super::tensor`]. Must not know which lanes take part.
 
 use super::fragment::{self, Fragment};
 use super::tensor::{self, Factor};

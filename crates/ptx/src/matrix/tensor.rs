@@ -1,12 +1,13 @@
 //! Sums of products as tensor cores add them.
 //!
-//! Owns the arithmetic of one step, as an H200's (and, by what is published of them, other devices of compute capability
-//! 9.0) does it: products are exact; they and the summand are shifted to the exponent of the largest, and what lies more
-//! than [`KEPT`] bits below its leading bit is cut off; these are added exactly, and the sum is rounded once. Must not know
-//! which elements meet.
+//! Owns the arithmetic of one step, as an H200 (and, according to publications, other devices of compute capability
+//! 9.0) does it: products are exact; they and the summand are shifted to the exponent of the largest, and bits more
+//! than [`KEPT`] below its leading bit are truncated; the rest is added exactly, and the sum is rounded once. Must
+//! not know which elements are multiplied.
 //!
-//! Sources: Fasi, Higham, Mikaitis, Pranesh: Numerical behavior of NVIDIA tensor cores (2021); Khattak, Mikaitis: Accurate
-//! Models of NVIDIA Tensor Cores (2025); what an H200 gave for random matrices, which `tests/matrix_recorded.rs` has.
+//! Sources: Fasi, Higham, Mikaitis, Pranesh: Numerical behavior of NVIDIA tensor cores (2021); Khattak, Mikaitis:
+//! Accurate Models of NVIDIA Tensor Cores (2025); an H200's results for random matrices, in
+//! `tests/matrix_recorded.rs`.
 
 use crate::soft::{self, Finite, Format, Round};
 

@@ -1,8 +1,7 @@
 //! Tokens -> syntax tree.
 //!
-//! Owns the grammar: it accepts what nvcc, clang, NVRTC and people write, in
-//! any layout, and it does not judge instructions. It must not resolve names.
-//! Of debug information, `.file` and `.loc` are kept for messages of faults;
+//! Owns the grammar: it accepts what nvcc, clang, NVRTC and people write, in any layout, and does not check
+//! instructions. Must not resolve names. Of debug information, `.file` and `.loc` are kept for fault messages;
 //! `.section` is skipped.
 
 mod decl;

@@ -1,6 +1,6 @@
-//! `.file` and `.loc`, which say what lines of source files PTX was made of (PTX ISA, "Debugging Directives").
+//! `.file` and `.loc`, which give the source lines of PTX (PTX ISA, "Debugging Directives").
 //!
-//! What is not as it should be in them is passed over: no program runs otherwise for it.
+//! Invalid ones are ignored, because they do not affect how a program runs.
 
 use super::Parser;
 use crate::lex::Token;

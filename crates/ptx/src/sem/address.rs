@@ -1,6 +1,6 @@
 //! Addresses between state spaces (PTX ISA 9, `cvta`, `isspacep`).
 //!
-//! Owns which space is meant. Where its window lies, [`crate::interp::window`] says. Must not know addresses.
+//! Owns which space is meant. [`crate::interp::window`] defines its window. Must not know addresses.
 
 use super::reader::{Reader, Unsupported};
 use crate::table::{Op, Word};

@@ -1,8 +1,8 @@
 //! Asynchronous stores, reductions and bulk copies (PTX ISA 9, `st.async`, `red.async`, `cp.async.bulk`,
 //! `cp.reduce.async.bulk`).
 //!
-//! Owns from where to where bytes go, and who is told that they came. That all are done at once, and waiting for a group of
-//! them is nothing, is a matter of whoever runs them.
+//! Owns source and destination of the bytes, and the barrier object that is signalled. It is the engine's choice that
+//! all execute immediately and that waiting for a group does nothing.
 
 use super::atomic::{self, Update};
 use super::memory;

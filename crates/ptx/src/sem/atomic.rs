@@ -1,7 +1,7 @@
-//! Atomic operations on memory: what becomes of the value there, where, in which order (PTX ISA 9, `atom`, `red`).
+//! Atomic operations on memory: the update, its state space and its order (PTX ISA 9, `atom`, `red`).
 //!
-//! Owns which updates there are, for `redux` too, which combines the values of lanes by them. What an update gives,
-//! [`crate::alu::atomic`] says. Must not know addresses.
+//! Owns the list of updates, also for `redux`, which combines the values of lanes by them. [`crate::alu::atomic`]
+//! computes them. Must not know addresses.
 
 use super::memory::{self, Access, Cache, Order, Scope};
 use super::reader::{Context, Reader, Unsupported};

@@ -1,6 +1,7 @@
 //! Barriers of a block and of a cluster, and fences (PTX ISA 9, `bar`, `barrier`, `membar`, `fence`).
 //!
-//! Owns what a barrier gives, and how strong a fence is. What a fence asks of the processor, [`crate::fence`] says.
+//! Owns a barrier's results, and the strength of a fence. [`crate::fence`] defines which processor instruction a
+//! fence needs.
 
 use super::memory::{self, Scope};
 use super::reader::{Reader, Unsupported};

@@ -1,7 +1,7 @@
-//! Operations on bits: logic, shifts, fields, permutations (PTX ISA 9, "Logic and Shift Instructions", and those of
-//! integers that look at bits).
+//! Bit operations: logic, shifts, fields, permutations (PTX ISA 9, "Logic and Shift Instructions", and the integer
+//! instructions on bits).
 //!
-//! Owns what words say of them, and the table of `lop3`. What a lane computes, [`crate::alu`] says. Must not know
+//! Owns the meaning of their words, and the table of `lop3`. [`crate::alu`] computes a lane's result. Must not know
 //! operands' values.
 
 use super::reader::{Reader, Unsupported};

@@ -1,4 +1,4 @@
-//! Classes of operations: what messages and counts call them.
+//! Classes of operations: their names in messages and counts.
 //!
 //! Owns the names. Must not know what operations do.
 

@@ -1,7 +1,7 @@
 //! Addresses in the shared memory of a cluster's blocks (PTX ISA 9, `mapa`, `getctarank`).
 //!
-//! Owns what is asked of an address. Where the memory of a block lies, [`crate::exec::cluster`] says. The last operand is
-//! the rank of the block that asks, which the checker has put there.
+//! Owns the query about an address. [`crate::exec::cluster`] defines where a block's memory is. The last operand is
+//! the rank of the executing block, which the checker adds.
 
 use super::reader::{Reader, Unsupported};
 use crate::table::{Op, Word};

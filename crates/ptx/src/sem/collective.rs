@@ -1,6 +1,6 @@
-//! Instructions in which lanes of a warp take part together (PTX ISA 9, `shfl`, `vote`, `match`, `redux`, `bar.warp`).
+//! Instructions that lanes of a warp execute together (PTX ISA 9, `shfl`, `vote`, `match`, `redux`, `bar.warp`).
 //!
-//! Owns what they give each other. Must not know who takes part, or how lanes wait.
+//! Owns what lanes exchange. Must not know which lanes take part, or how they wait.
 
 use super::atomic::{self, Update};
 use super::matrix::Multiply;

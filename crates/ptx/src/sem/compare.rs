@@ -1,7 +1,7 @@
 //! Comparison and selection (PTX ISA 9, "Comparison and Selection Instructions", `testp`).
 //!
-//! Owns what a comparison asks, of which type, with which predicate it is combined. What a lane computes,
-//! [`crate::alu`] says. Must not know operands' values.
+//! Owns a comparison's relation, its type, and the predicate that it is combined with. [`crate::alu`] computes a
+//! lane's result. Must not know operands' values.
 
 use super::bits::{LOGIC, Logic};
 use super::float;

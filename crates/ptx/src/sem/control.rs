@@ -1,7 +1,7 @@
-//! What moves values, and where lanes go on (PTX ISA 9, `mov`, "Control Flow Instructions", `activemask`, `nanosleep`).
+//! Moves and control flow (PTX ISA 9, `mov`, "Control Flow Instructions", `activemask`, `nanosleep`).
 //!
-//! Owns the operations that have next to no modifiers. Must not know operands: where to, whom, and how a value is put
-//! together are operands of the instruction.
+//! Owns the operations that have hardly any modifiers. Must not know operands: branch targets, called functions, and
+//! the parts of a value are operands of the instruction.
 
 use super::reader::{Reader, Unsupported};
 use crate::table::{Op, Word};

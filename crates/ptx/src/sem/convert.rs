@@ -1,6 +1,6 @@
 //! Conversions (PTX ISA 9, `cvt`, `cvt.pack`).
 //!
-//! Owns from what to what, and how it rounds and clamps. What a lane computes, [`crate::alu`] says. Must not know
+//! Owns source and destination types, rounding and clamping. [`crate::alu`] computes a lane's result. Must not know
 //! operands' values.
 
 use super::float::{self, Clamp};

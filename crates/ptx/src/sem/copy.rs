@@ -1,7 +1,7 @@
 //! Asynchronous copies (PTX ISA 9, `cp.async`).
 //!
-//! Owns how many bytes a copy has, and what limits those that are read. That all are done at once, and waiting for them
-//! is nothing, is a matter of whoever runs them.
+//! Owns a copy's size, and the limit on the bytes that are read. It is the engine's choice that all execute
+//! immediately and that waiting for them does nothing.
 
 use super::reader::{Context, Reader, Unsupported};
 use crate::operand::Src;

@@ -1,6 +1,6 @@
-//! Arithmetic of floating-point numbers (PTX ISA 9, "Floating Point Instructions", "Half Precision").
+//! Floating-point arithmetic (PTX ISA 9, "Floating Point Instructions", "Half Precision").
 //!
-//! Owns what words say of it. What a lane computes, [`crate::alu`] says. Must not know operands' values.
+//! Owns the meaning of its words. [`crate::alu`] computes a lane's result. Must not know operands' values.
 
 use super::reader::{Reader, Unsupported};
 use crate::operand::Src;

@@ -1,6 +1,6 @@
-//! Arithmetic of integers (PTX ISA 9, "Integer Arithmetic Instructions", "Extended-Precision").
+//! Integer arithmetic (PTX ISA 9, "Integer Arithmetic Instructions", "Extended-Precision").
 //!
-//! Owns what words and types say of it. What a lane computes, [`crate::alu`] says. Must not know operands' values.
+//! Owns the meaning of its words and types. [`crate::alu`] computes a lane's result. Must not know operands' values.
 
 use super::reader::{Reader, Unsupported};
 use crate::table::{Op, Word};

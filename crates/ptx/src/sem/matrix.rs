@@ -1,7 +1,7 @@
 //! Products of matrices (PTX ISA 9, "Warp Level Matrix Instructions").
 //!
-//! Owns what `mma`, `mma.sp` and `wmma.mma` multiply: shapes, types, layouts, how many registers a lane's part of each
-//! matrix has. Must not know which element lies where ([`crate::matrix`]), or how products are added.
+//! Owns the parameters of `mma`, `mma.sp` and `wmma.mma`: shapes, types, layouts, the number of registers of a lane's
+//! part of each matrix. Must not know which element is where ([`crate::matrix`]), or how products are added.
 
 use super::bits::Logic;
 use super::reader::{Reader, Unsupported};

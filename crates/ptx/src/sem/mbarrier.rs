@@ -1,7 +1,7 @@
 //! Barrier objects in memory (PTX ISA 9, `mbarrier`, `cp.async.mbarrier.arrive`).
 //!
-//! Owns what an instruction asks of such an object. What the object's 64 bits are, [`crate::exec::barrier_object`]
-//! says. Orders and scopes ask for nothing: one thread of the process runs all of a block, and sees its own accesses in
+//! Owns an instruction's operation on such an object. [`crate::exec::barrier_object`] defines the object's 64 bits.
+//! Orders and scopes have no effect: one thread of the process runs a whole block, and sees its own accesses in
 //! order.
 
 use super::memory;

@@ -1,7 +1,7 @@
-//! Loads and stores: where, what, in which order others see it (PTX ISA 9, "State Spaces", "Memory Consistency Model",
-//! "Cache Operators").
+//! Loads and stores: space, type, memory order (PTX ISA 9, "State Spaces", "Memory Consistency Model", "Cache
+//! Operators").
 //!
-//! Owns what the words of an access say. Must not know addresses.
+//! Owns the meaning of an access's words. Must not know addresses.
 
 use super::reader::{Context, Reader, Statement, Unsupported};
 use crate::operand::{Base, Src, Symbol};

@@ -1,17 +1,18 @@
-//! What an instruction means, once: typed operations.
+//! The meaning of instructions: typed operations.
 //!
-//! Owns the step from a checked form (an operation's name, a set of modifier words, types) to an [`Operation`]: what is
-//! done, to which type, how it rounds, where it goes, in which order others see it. It is taken once for each
-//! instruction, behind the checks, when a module is loaded; [`crate::alu`], the interpreter, planners and emitters read
-//! the operation, and none of them asks for words. Must not know registers' values, launches, or how anything is run.
+//! Owns the step from a checked form (an operation's name, a set of modifier words, types) to an [`Operation`]: what
+//! is computed, on which type, with which rounding, to which destination, with which memory order. It happens once
+//! for each instruction, after the checks, when a module is loaded; [`crate::alu`], the interpreter, planners and
+//! emitters read the operation, and none of them reads words. Must not know registers' values, launches, or how
+//! anything is run.
 //!
-//! A class of operations is a file here: its types, which cannot say what no instruction says, one table for each choice
-//! that words make, and the lowering. A lowering takes each word that it gives a meaning to ([`Reader`]); a word that
-//! nobody took, a missing one, or a type that the class does not have is [`Unsupported`], and makes the kernel one that
-//! cannot be launched. So no modifier is lost without somebody being told.
+//! Each class of operations is one file here: its types, which cannot express an operation that no instruction has,
+//! one table for each choice that words make, and the lowering. A lowering takes each word to which it gives a
+//! meaning ([`Reader`]). A word that nothing took, a missing word, or a type that the class does not have is
+//! [`Unsupported`], and the kernel cannot be launched. So no modifier is ignored silently.
 //!
-//! An instruction that stands in a module has an operation and nothing else that says what it does: its name and its
-//! words are gone ([`Statement`]).
+//! An instruction of a module has an operation and nothing else that defines its meaning: its name and its words are
+//! gone ([`Statement`]).
 
 mod address;
 mod asynchronous;

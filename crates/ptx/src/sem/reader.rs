@@ -1,6 +1,6 @@
 //! The words of one instruction, while it is lowered.
 //!
-//! Owns that each is taken by whoever gives it a meaning, and what is said where one is not. Must not know what words mean.
+//! Owns that the lowering takes every word, and the error if it does not. Must not know what words mean.
 
 use crate::error::Pos;
 use crate::operand::Src;

@@ -1,7 +1,7 @@
 //! The types of the registers that an operation reads and writes.
 //!
-//! Owns how wide results and operands are, as far as the operation says it: what one lane brings and gets. Must not
-//! know which registers they are, or how any of them is held.
+//! Owns the widths of results and operands of one lane, as far as the operation defines them. Must not know which
+//! registers they are, or how a register is stored.
 
 use super::{
     AsyncOp, Barrier, BitOp, CollectiveOp, Compared, Convert, IntegerOp, Operation, Reduction,

@@ -1,8 +1,9 @@
-//! Copies of boxes of tensors (PTX ISA 9, `cp.async.bulk.tensor`, `cp.reduce.async.bulk.tensor`,
-//! `cp.async.bulk.prefetch.tensor`), and what kernels do to tensor maps (`tensormap`).
+//! Tensor copies (PTX ISA 9, `cp.async.bulk.tensor`, `cp.reduce.async.bulk.tensor`, `cp.async.bulk.prefetch.tensor`),
+//! and changes of tensor maps by kernels (`tensormap`).
 //!
-//! Owns what their modifiers say. They are no rows of the table, since their operands are not: coordinates stand in an
-//! address's brackets, and some of a map's fields have a number of their own. Must not know what a tensor map holds.
+//! Owns the meaning of their modifiers. They are no rows of the table, because their operands have another form:
+//! coordinates are inside an address's brackets, and some fields of a map have a number of their own. Must not know
+//! the contents of a tensor map.
 
 use crate::types::Space;
 

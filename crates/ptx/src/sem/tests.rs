@@ -1,4 +1,4 @@
-//! Every form of the table has a meaning, each class its own; nonsense has none.
+//! Every form of the table has a meaning, each in its own class; meaningless combinations are refused.
 
 #![allow(clippy::unwrap_used)]
 use super::*;

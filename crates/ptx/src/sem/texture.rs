@@ -1,7 +1,7 @@
 //! Texture and surface instructions (PTX ISA 9, "Texture Instructions", "Surface Instructions").
 //!
-//! Owns their syntax, as tables of words, and what each means: these instructions stand apart from the table of the
-//! others, as their operands are a reference with a tuple of coordinates. Must not know how anything is sampled.
+//! Owns their syntax, as tables of words, and the meaning of each: these instructions are not in the common table,
+//! because their operands are a reference with a tuple of coordinates. Must not know how anything is sampled.
 
 use crate::types::Scalar;
 

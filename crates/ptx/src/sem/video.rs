@@ -1,6 +1,6 @@
 //! Video instructions (PTX ISA 9, "Scalar Video Instructions", "SIMD Video Instructions").
 //!
-//! Owns what is done with parts of words, and then. Which parts these are, the fourth operand says
+//! Owns the operation on parts of words, and the second operation. The fourth operand selects the parts
 //! ([`crate::alu::Selectors`]). Must not know operands' values.
 
 use super::compare::Outcomes;

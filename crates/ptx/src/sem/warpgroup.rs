@@ -1,7 +1,7 @@
-//! Products of matrices by four warps (PTX ISA 9, "Asynchronous Warpgroup Level Matrix Instructions").
+//! Matrix products by four warps (PTX ISA 9, "Asynchronous Warpgroup Level Matrix Instructions").
 //!
-//! Owns what the modifiers of `wgmma` say. They are no rows of the table: a shape is one of 128 words, of which two numbers
-//! are meant. Must not know where elements lie, or what the checks make of a product.
+//! Owns the meaning of the modifiers of `wgmma`. They are no rows of the table: a shape is one of 128 words that
+//! encode two numbers. Must not know where elements are, or how the checker expands a product.
 
 use super::bits::Logic;
 use super::matrix::Shape;

@@ -1,7 +1,7 @@
 //! The declarative table of instructions.
 //!
-//! Owns which instruction forms exist, and what operands each takes. The
-//! checker reads it, and [`crate::sem`] makes meanings of its [`Op`]s and words, which nobody sees behind that. It must not know how anything is executed.
+//! Owns which instruction forms exist, and what operands each takes. The checker reads it, and [`crate::sem`]
+//! converts its [`Op`]s and words to meanings; no later stage sees them. Must not know how anything is executed.
 
 mod modifier;
 pub mod needs;

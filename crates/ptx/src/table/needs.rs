@@ -1,11 +1,11 @@
-//! Which versions of PTX and which targets know a form of an instruction.
+//! The PTX versions and targets that accept a form of an instruction.
 //!
-//! Owns the facts, one row each: instructions, a condition on how one is written, and the least version and target that
-//! take it. A form needs what all rows ask that apply to it. The facts are what NVIDIA's assembler says of every form of
-//! the table at every version and target (`tests/needs.rs`, `scripts/record-needs`), and where a driver takes more, what that
-//! takes; they follow the notes in the ISA
-//! manual with few exceptions. What no row names is taken: this must never refuse what the assembler takes. It must not
-//! know what the instructions do.
+//! Owns the facts, one row each: instructions, a condition on their form, and the lowest version and target that
+//! accept it. A form needs what all rows that apply to it demand. The facts are what NVIDIA's assembler reports for
+//! every form of the table at every version and target (`tests/needs.rs`, `scripts/record-needs`), and, if a driver
+//! accepts more, what the driver accepts; they follow the notes in the ISA manual with few exceptions. A form without
+//! a row is accepted: this module must never refuse what the assembler accepts. Must not know what the instructions
+//! do.
 
 /// Instructions; the condition; the least version, and the least target (0.0 and 0: any).
 ///

@@ -1,6 +1,6 @@
-//! From a coordinate to texels of one axis.
+//! Converts a coordinate to texels of one axis.
 //!
-//! Owns address modes and the fixed point of positions: texels are 256 parts wide. Must not know: what texels are.
+//! Owns address modes and the fixed-point format of positions: a texel has 256 parts. Must not know: what texels are.
 
 use super::descriptor::Address;
 

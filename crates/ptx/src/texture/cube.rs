@@ -1,7 +1,7 @@
-//! From a direction to a face of a cube.
+//! Converts a direction to a face of a cube.
 //!
-//! Owns which face, and where on it (CUDA Programming Guide, "Cubemap Textures"; ties and what is no number as on an
-//! H200). Must not know: texels.
+//! Owns the choice of the face, and the position on it (CUDA Programming Guide, "Cubemap Textures"; ties and NaNs as
+//! on an H200). Must not know: texels.
 
 /// A direction whose longest part is 1: the compiler of a GPU's code divides by it, so that what is infinite, or no number,
 /// or all zero, becomes no number.

@@ -1,9 +1,9 @@
-//! What a texture or surface is: where its texels lie, what they are, how they are sampled.
+//! The description of a texture or surface: where its texels are, their format, how they are sampled.
 //!
-//! Owns the descriptor and its bytes. A handle is the address of such bytes in memory that kernels can reach, as on a
-//! GPU; a reference of CUDA 11 is a variable that holds a handle. A kernel may have written anything there: what is read
-//! back is checked, and texels are read through [`Memory`], which refuses what is not there. Must not know: who writes
-//! descriptors, how texels are sampled.
+//! Owns the descriptor and its bytes. A handle is the address of such bytes in memory that kernels can access, as on
+//! a GPU; a reference of CUDA 11 is a variable that holds a handle. A kernel may have overwritten the bytes: they are
+//! checked when they are read, and texels are read through [`Memory`], which refuses invalid addresses. Must not
+//! know: who writes descriptors, how texels are sampled.
 
 use super::format::Format;
 use crate::exec::Memory;

@@ -1,9 +1,10 @@
 //! Weighted means of texels.
 //!
-//! Owns the weights, their rounding, and how sums are taken, all fitted to what an H200 gives: weights are parts of 256;
-//! fractions are summed as integers of 16 bits; numbers are aligned to the greatest exponent among those that have a weight, with four bits more than a number has, and
-//! what falls off below is gone; the sum is exact, and rounded to nearest, ties away from zero. Two planes are summed each by
-//! itself. Must not know: where texels come from.
+//! Owns the weights, their rounding, and the sums, all fitted to an H200's results: weights are multiples of 1/256;
+//! fractions are summed as integers of 16 bits; floating-point numbers are aligned to the greatest exponent among
+//! those with a nonzero weight, with four bits more than a number has, and lower bits are truncated; the sum is
+//! exact, and rounded to nearest, ties away from zero. Two planes are summed separately. Must not know: where texels
+//! come from.
 
 use super::axis::Axis;
 use super::scale::{EIGHTHS, Scale};

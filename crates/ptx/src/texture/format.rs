@@ -1,7 +1,7 @@
-//! What texels are: channels of integers or floating-point numbers.
+//! Formats of texels: channels of integers or floating-point numbers.
 //!
-//! Owns the table of kinds, and how bytes become values and values bytes. Must not know: where texels lie, how they are
-//! weighed.
+//! Owns the table of formats, and the conversion between bytes and values. Must not know: where texels are, how they
+//! are weighted.
 
 use super::scale::{EIGHTHS, Scale};
 use crate::soft::{self, Round};

@@ -1,6 +1,6 @@
 //! Which levels of a mipmapped texture are read, and how they are blended.
 //!
-//! Owns the level of detail and its fixed point. Must not know: texels, addresses.
+//! Owns the level of detail and its fixed-point format. Must not know: texels, addresses.
 
 use super::descriptor::{Descriptor, Sampler};
 use crate::sem::texture::{Fetch, Geometry};

@@ -1,8 +1,8 @@
 //! Textures and surfaces: sampling, filtering, reading and writing texels as NVIDIA's GPUs do.
 //!
-//! Owns what a lane's texture or surface instruction gives, for every engine: [`Unit`] runs it. A handle leads to a
-//! [`Descriptor`] in memory. How texels are found and weighed was fitted to what an H200 gave (`tests/textures.rs`
-//! compares). Must not know: CUDA's calls, engines, how handles come about.
+//! Owns the result of a lane's texture or surface instruction, for every engine: [`Unit`] executes it. A handle leads
+//! to a [`Descriptor`] in memory. Addressing and weighting of texels were fitted to an H200's results
+//! (`tests/textures.rs` compares). Must not know: CUDA's calls, engines, how handles are created.
 
 mod axis;
 mod cube;

@@ -1,6 +1,6 @@
-//! What textures and surfaces answer about themselves.
+//! Queries of textures and surfaces.
 //!
-//! Owns the answers to `txq`, `suq`, `istypep`. Must not know: texels.
+//! Owns the results of `txq`, `suq`, `istypep`. Must not know: texels.
 
 use super::descriptor::Descriptor;
 use super::format::Kind;

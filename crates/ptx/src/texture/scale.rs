@@ -1,4 +1,4 @@
-//! What the values of a channel are while they are summed.
+//! The representation of a channel's values while they are summed.
 
 /// Parts of a unit that fractions have while they are summed.
 pub const EIGHTHS: i64 = 8;

@@ -1,7 +1,7 @@
 //! sRGB.
 //!
-//! Owns the curve as an H200 has it: recorded value by value, as it is near IEC 61966-2-1 and not its rounding. Must not
-//! know: textures.
+//! Owns the H200's curve: recorded value by value, because it is close to IEC 61966-2-1 but not its exact rounding.
+//! Must not know: textures.
 
 /// The upper halves of the linear values as `f32`; the lower ones are 0.
 #[rustfmt::skip]

@@ -1,6 +1,6 @@
-//! Loads from surfaces, stores to them, reductions in them.
+//! Surface loads, stores and reductions.
 //!
-//! Owns boundary modes and where an access goes. Must not know: who asks.
+//! Owns boundary modes and the address of an access. Must not know: who asks.
 
 use super::descriptor::Descriptor;
 use super::texel::{RESULTS, read};

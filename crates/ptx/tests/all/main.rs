@@ -1,5 +1,5 @@
-//! All tests of the interpreter and of the reading of PTX that can share a process: one program, because linking takes longer
-//! than most of them.
+//! All tests of the interpreter and of parsing PTX that can share a process. They are one program, because linking
+//! takes longer than most of them.
 
 #[path = "../cases/mod.rs"]
 mod cases;

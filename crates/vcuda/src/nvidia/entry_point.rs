@@ -1,8 +1,8 @@
-//! Functions of libcuda by name, as programs get them over our thin library.
+//! Functions of libcuda by name, as programs get them through cushim's thin library.
 //!
-//! Owns `cuGetProcAddress` on backend `driver`: libcuda is asked, and where its answer is a function that it
-//! exports, the program gets the thin library's jump to it: the address that linking and `dlsym` give, too.
-//! Must not know: which form a version means; the driver does.
+//! Owns `cuGetProcAddress` on backend `driver`: it asks libcuda, and if the result is a function that libcuda
+//! exports, the program gets the thin library's jump to it, which is the address that linking and `dlsym` give, too.
+//! Must not know: which form a version selects; the driver does.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;

@@ -1,4 +1,4 @@
-//! Memory and order of our driver, called as programs call it, with the mock accelerator and with the CPU.
+//! Memory and order of cushim's driver, called as programs call it, with the mock accelerator and with the CPU.
 //!
 //! The driver's state belongs to the process: each test runs in its own process, once for each accelerator.
 

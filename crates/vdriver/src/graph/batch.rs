@@ -1,7 +1,7 @@
 //! Nodes with batches of operations on values in memory.
 //!
-//! All of a batch is done on a thread of the host, in order. Source: CUDA Driver API,
-//! `cuGraphAddBatchMemOpNode`. Must not know: what an operation does ([`crate::stream::operation`]).
+//! A host thread executes all operations of a batch, in order. Source: CUDA Driver API, `cuGraphAddBatchMemOpNode`.
+//! Must not know: what an operation does ([`crate::stream::operation`]).
 
 use cushim_abi::types::*;
 

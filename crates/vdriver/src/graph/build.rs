@@ -1,4 +1,4 @@
-//! The functions that make graphs and nodes, and read and change what a node does.
+//! The functions that create graphs and nodes, and read and change a node's parameters.
 //!
 //! Source: CUDA Driver API, "Graph Management". Must not know: kernels ([`super::kernel`]), shapes
 //! ([`super::shape`]).

@@ -1,7 +1,7 @@
-//! Conditional nodes: bodies that run if, while, or whichever a value says that kernels set.
+//! Conditional nodes (if, while, switch), whose bodies depend on a value that kernels set.
 //!
-//! Owns the values and their handles, which nodes may use one, and which body a value chooses. A handle is the address
-//! of its value in memory of the device, so that a kernel sets it by a store. Source: CUDA Driver API,
+//! Owns the values and their handles, which nodes may use one, and which body a value selects. A handle is the
+//! address of its value in device memory, so a kernel sets it by a store. Source: CUDA Driver API,
 //! `cuGraphConditionalHandleCreate`, `CUDA_CONDITIONAL_NODE_PARAMS`; CUDA Programming Guide, "Conditional Graph
 //! Nodes". Must not know: how a body runs ([`super::steps`]).
 

@@ -1,4 +1,4 @@
-//! Graphs that kernels may launch: what may be in them; and nodes that kernels may change.
+//! Graphs that kernels may launch, with the allowed node types; and nodes that kernels may change.
 //!
 //! Source: CUDA Driver API, `cuGraphInstantiateWithParams`, CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH,
 //! CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE. Must not know: how they are launched ([`super::run`]).

@@ -1,8 +1,8 @@
-//! Instances of graphs: what a launch runs, and how it is changed.
+//! Instances of graphs: what a launch runs, and how it is updated.
 //!
-//! Owns a copy of the graph for each instance, in which nodes are found by those they were copied from, and
-//! the order in which they run. Source: CUDA Driver API, `cuGraphInstantiate`, `cuGraphExecUpdate`. Must
-//! not know: streams ([`super::launch`]).
+//! Owns a copy of the graph for each instance, in which a node is found by the node that it was copied from, and the
+//! execution order. Source: CUDA Driver API, `cuGraphInstantiate`, `cuGraphExecUpdate`. Must not know: streams
+//! ([`super::launch`]).
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};

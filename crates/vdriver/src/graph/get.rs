@@ -1,4 +1,4 @@
-//! What a node of any kind does, as `CUgraphNodeParams` has it.
+//! The parameters of any node as `CUgraphNodeParams`.
 //!
 //! Owns the inverse of [`super::params::any`]. Source: CUDA Driver API, `cuGraphNodeGetParams`; cuda.h 13.5. Must not
 //! know: graphs' shape.

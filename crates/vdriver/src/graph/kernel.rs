@@ -1,7 +1,7 @@
 //! Kernel nodes.
 //!
-//! Source: CUDA Driver API, `cuGraphAddKernelNode`, `cuGraphKernelNodeSetAttribute`. Must not know: how a
-//! launch is made of parameters ([`super::params`]).
+//! Source: CUDA Driver API, `cuGraphAddKernelNode`, `cuGraphKernelNodeSetAttribute`. Must not know: how parameters
+//! become a launch ([`super::params`]).
 
 use cushim_abi::types::*;
 

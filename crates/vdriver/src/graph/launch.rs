@@ -1,9 +1,9 @@
 //! Launches of graphs.
 //!
-//! Owns how an instance enters a stream: as one place in it. A chain of nodes goes into the stream's own queue;
-//! branches have queues of their own, which begin behind what is in the stream and are joined before what comes
-//! next. Source: CUDA Driver API, `cuGraphLaunch`. Must not know: how instances are made, which nodes are
-//! in which branch ([`super::plan`]).
+//! Owns how an instance enters a stream: as one position in it. A chain of nodes goes into the stream's own queue;
+//! branches have their own queues, which start after the stream's earlier work and are joined before later work.
+//! Source: CUDA Driver API, `cuGraphLaunch`. Must not know: how instances are created, which nodes are in which
+//! branch ([`super::plan`]).
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

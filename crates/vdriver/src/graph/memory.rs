@@ -1,8 +1,8 @@
-//! Memory that graphs take and give back.
+//! Memory that graphs allocate and free.
 //!
-//! Owns the allocations. The address is known when the node is made, so the memory is taken then, and
-//! goes when neither a graph, nor an instance, nor the program has it any more. Source: CUDA Programming
-//! Guide, "Graph Memory Nodes". Must not know: pools.
+//! Owns the allocations. The address is known when the node is created, so the memory is allocated then, and freed
+//! when neither a graph, nor an instance, nor the program uses it any more. Source: CUDA Programming Guide, "Graph
+//! Memory Nodes". Must not know: pools.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};

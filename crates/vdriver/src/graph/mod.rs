@@ -1,7 +1,8 @@
 //! Graphs: nodes of work and the order between them.
 //!
-//! Owns the objects, their handles, and the rules of their shape: no edge twice, none between graphs. Source: CUDA Driver API, "Graph Management". Must not know: how nodes are described
-//! ([`params`]), how a graph runs ([`exec`]).
+//! Owns the objects, their handles, and the rules of their shape: no duplicate edges, none between graphs. Source:
+//! CUDA Driver API, "Graph Management". Must not know: how nodes are described ([`params`]), how a graph runs
+//! ([`exec`]).
 
 pub mod batch;
 pub mod build;

@@ -1,4 +1,4 @@
-//! User objects: things of the program that live as long as graphs need them.
+//! User objects: the program's objects that live as long as graphs need them.
 //!
 //! Source: CUDA Driver API, `cuUserObjectCreate`, `cuGraphRetainUserObject`. Must not know: what they are.
 

@@ -1,7 +1,7 @@
-//! The functions of user objects.
+//! The API functions on user objects.
 //!
-//! Source: CUDA Driver API, `cuUserObjectCreate`, `cuGraphRetainUserObject`. Must not know: when an object goes
-//! ([`super::object`]).
+//! Source: CUDA Driver API, `cuUserObjectCreate`, `cuGraphRetainUserObject`. Must not know: when an object is
+//! destroyed ([`super::object`]).
 
 use std::sync::{Arc, Mutex};
 

@@ -1,7 +1,7 @@
-//! Node parameters: from the program's structures, and back to them.
+//! Conversion of node parameters from the program's structures, and back.
 //!
-//! Source: cuda.h 13.0. Must not know: graphs' shape, what nodes keep ([`super::work`]), how a launch is checked
-//! ([`launch`]).
+//! Source: cuda.h 13.0. Must not know: the shape of graphs, what nodes store ([`super::work`]), how a launch is
+//! checked ([`launch`]).
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
-//! Which nodes of an instance run one behind the other, and which side by side.
+//! Which nodes of an instance run one after another, and which concurrently.
 //!
-//! Owns the division of nodes into lanes: the nodes of a lane run in order, those of different lanes at
-//! the same time as far as no edge is between them. Must not know: what nodes do, queues.
+//! Owns the division of nodes into lanes: the nodes of a lane run in order; nodes of different lanes run concurrently
+//! unless an edge orders them. Must not know: what nodes do, queues.
 
 /// The most lanes: each is a queue of the accelerator.
 const MOST: usize = 32;

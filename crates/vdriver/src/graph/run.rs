@@ -1,9 +1,9 @@
-//! Runs of graphs, and what their kernels launch in them.
+//! Runs of graphs, and the graphs that their kernels launch.
 //!
-//! Owns which graphs a kernel may launch, and in which order they run: a graph is complete when its nodes are and all that
-//! they fired off; then the graphs of its tail run, one by one, each with its own tail before the next one's. A sibling
-//! belongs to what launched the run. Source: CUDA Programming Guide, "Device Graph Launch". Must not know: how nodes run
-//! ([`super::steps`]), how an instance is made ([`super::exec`]).
+//! Owns which graphs a kernel may launch, and their order: a graph is complete when its nodes and all fire-and-forget
+//! graphs that they launched are complete; then its tail launches run, one by one, each with its own tail launches
+//! before the next. A sibling launch belongs to whatever launched the run. Source: CUDA Programming Guide, "Device
+//! Graph Launch". Must not know: how nodes run ([`super::steps`]), how an instance is created ([`super::exec`]).
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};

@@ -1,4 +1,4 @@
-//! The functions on the shape of graphs: nodes, edges, copies, and a drawing of them.
+//! The API functions on the shape of graphs: nodes, edges, clones, and DOT output.
 //!
 //! Source: CUDA Driver API, "Graph Management". Must not know: what nodes do beyond their kind.
 

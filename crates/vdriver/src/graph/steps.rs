@@ -1,9 +1,8 @@
-//! The nodes of a graph as they run: in which order, on which queues, and the bodies of those that have some.
+//! Execution of a graph's nodes: their order, their queues, and the bodies of conditional nodes.
 //!
-//! Owns the order of an instance's nodes and how they are submitted. Inner graphs stand in the place of the node that
-//! has them. A conditional node runs on a thread of the host when everything before it has ended: it looks at its
-//! value, runs a body on queues of the body's own, and waits for that. Must not know: streams, how instances are made
-//! and changed.
+//! Owns the order of an instance's nodes and their submission. A child graph takes the place of its node. A
+//! conditional node runs on a host thread when everything before it is complete: it reads its value, runs a body on
+//! the body's own queues, and waits for it. Must not know: streams, how instances are created and updated.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::atomic::Ordering;

@@ -1,7 +1,7 @@
-//! What nodes keep of the work that they do: as the program described it, and as it is done.
+//! What nodes store about their work: the program's description, and the form in which it is executed.
 //!
-//! Owns the layouts that the program is pointed to. Source: cuda.h 13.0. Must not know: graphs, how a description is
-//! checked ([`super::params`]).
+//! Owns the layouts to which the program gets pointers. Source: cuda.h 13.0. Must not know: graphs, how a description
+//! is checked ([`super::params`]).
 
 use crate::argument::{Place, Plain};
 use crate::memory::ends::{End, Shape};

@@ -1,4 +1,4 @@
-//! The calls that launch, in their forms since CUDA 4.
+//! The launch calls, in their forms since CUDA 4.
 //!
 //! Owns `cuLaunchKernel`, `cuLaunchKernelEx`, `cuLaunchCooperativeKernel`. Must not know: how a launch is
 //! checked.

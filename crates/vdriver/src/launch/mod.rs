@@ -1,8 +1,8 @@
-//! Launches: what is checked, how arguments are gathered, and how a kernel enters a stream.
+//! Launches: the checks, gathering the arguments, and submitting a kernel to a stream.
 //!
-//! Owns [`prepare`], which makes work of a launch (graph nodes use it, too), and [`launch`]. Each refusal has
-//! CUDA's own code, as recorded from an H200. Source: CUDA Driver API, "Execution Control". Must not know:
-//! the forms of the calls ([`api`], [`legacy`]).
+//! Owns [`prepare`], which converts a launch to work (graph nodes use it, too), and [`launch`]. Each refusal has
+//! CUDA's own code, as recorded from an H200. Source: CUDA Driver API, "Execution Control". Must not know: the forms
+//! of the calls ([`api`], [`legacy`]).
 
 pub mod api;
 pub mod legacy;

@@ -1,4 +1,4 @@
-//! Allocation and giving back, at once: device and managed memory.
+//! Synchronous allocation and freeing of device and managed memory.
 //!
 //! Source: CUDA Driver API, "Memory Management". Must not know: pools, copies.
 

@@ -1,7 +1,7 @@
-//! Arrays: memory for textures and surfaces, here as rows behind rows.
+//! Arrays: memory for textures and surfaces, here as consecutive rows.
 //!
-//! Owns the objects and what can be made of which numbers. Source: CUDA Driver API, `cuArray3DCreate`; what an H200's
-//! driver accepts. Must not know: what copies and samples them.
+//! Owns the objects and the valid combinations of parameters. Source: CUDA Driver API, `cuArray3DCreate`; what an
+//! H200's driver accepts. Must not know: what copies and samples them.
 
 use std::sync::Arc;
 

@@ -1,6 +1,7 @@
-//! Copies of bytes in a row to arrays and from them.
+//! Copies of contiguous bytes to and from arrays.
 //!
-//! Source: CUDA Driver API, cuMemcpyAtoH and its like. Boxes are [`super::shape`]'s. Must not know: what elements are.
+//! Source: CUDA Driver API, cuMemcpyAtoH and similar. [`super::shape`] copies boxes. Must not know: what elements
+//! are.
 
 use cushim_abi::types::{self as abi, *};
 

@@ -1,7 +1,7 @@
-//! Prefetching and discarding in batches: checked, as nothing moves and nothing is dropped here.
+//! Batched prefetches and discards: checked only, because nothing moves and nothing is dropped here.
 //!
-//! What was discarded may be read as anything until it is written, also as it was. Source: CUDA Driver API,
-//! `cuMemPrefetchBatchAsync`, `cuMemDiscardBatchAsync`. Must not know: where memory is.
+//! A read of discarded memory before the next write may return anything, also the old contents. Source: CUDA Driver
+//! API, `cuMemPrefetchBatchAsync`, `cuMemDiscardBatchAsync`. Must not know: where memory is.
 
 use cushim_abi::types::{self as abi, *};
 

@@ -1,8 +1,8 @@
 //! Copies of rectangles and boxes in batches, or with attributes.
 //!
-//! Owns the layout of `CUDA_MEMCPY3D_BATCH_OP`. All operations are checked before the first is done; where memory lies is
-//! known, so hints are not looked at. Source: CUDA Driver API, `cuMemcpy3DBatchAsync`. Must not know: how a box is copied
-//! ([`super::shape`]).
+//! Owns the layout of `CUDA_MEMCPY3D_BATCH_OP`. All operations are checked before the first is executed; the driver
+//! knows where memory is, so it ignores location hints. Source: CUDA Driver API, `cuMemcpy3DBatchAsync`. Must not
+//! know: how a box is copied ([`super::shape`]).
 
 use cushim_abi::types::{self as abi, *};
 

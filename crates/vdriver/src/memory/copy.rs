@@ -1,9 +1,8 @@
-//! Copies of bytes in a row, and how a copy waits.
+//! Copies of contiguous bytes, and when a copy blocks.
 //!
-//! Owns when the call comes back. Source: CUDA Driver API, "API
-//! synchronization behavior": between device memory nobody waits; memory of the program that is not
-//! page-locked is staged or waited for; everything else waits where the call is a synchronous one. Must
-//! not know: rectangles (see [`super::shape`]).
+//! Owns when the call returns. Source: CUDA Driver API, "API synchronization behavior": copies between device memory
+//! do not block; pageable memory of the program is staged or waited for; all other copies block if the call is
+//! synchronous. Must not know: rectangles (see [`super::shape`]).
 
 use cushim_abi::types::{self as abi, *};
 

@@ -1,6 +1,6 @@
 //! Boxes as the program describes them.
 //!
-//! Owns the layouts, which nodes of graphs keep, too. Source: cuda.h 13.0. Must not know: what they mean
+//! Owns the layouts, which graph nodes store, too. Source: cuda.h 13.0. Must not know: what they mean
 //! ([`super::shape`]).
 
 use crate::argument::Plain;

@@ -1,10 +1,9 @@
-//! What a pool of CUDA reserves for its allocations: one run of addresses, backed in blocks.
+//! The address range that a CUDA pool reserves for its allocations: contiguous, backed in blocks.
 //!
-//! Owns the layout, by which the pool's numbers go: allocations lie next to each other, each taking a
-//! multiple of 512 bytes, and what they touch is reserved in blocks of 32 MiB, which stay until they are
-//! trimmed and empty (measured on an H200). Memory itself is taken for each allocation by [`super::pool`],
-//! never more than is reserved here, so that accesses beside an allocation are seen. Must not know: addresses
-//! of memory.
+//! Owns the layout, which determines the pool's statistics: allocations are adjacent, each a multiple of 512 bytes,
+//! and the blocks of 32 MiB that they touch are reserved until they are empty and trimmed (measured on an H200).
+//! [`super::pool`] takes memory for each allocation, never more than is reserved here, so that accesses beside an
+//! allocation are detected. Must not know: addresses of memory.
 
 use std::collections::{BTreeMap, BTreeSet};
 

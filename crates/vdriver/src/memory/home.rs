@@ -1,4 +1,4 @@
-//! What is at an address that a copy or a set is given.
+//! The kind of memory at an address that a copy or a set is given.
 //!
 //! Must not know: how anything is copied.
 

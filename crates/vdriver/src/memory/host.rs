@@ -1,4 +1,4 @@
-//! Page-locked memory of the host: allocated by CUDA, or registered.
+//! Page-locked host memory: allocated by CUDA, or registered.
 //!
 //! Source: CUDA Driver API, "Memory Management". Must not know: copies.
 

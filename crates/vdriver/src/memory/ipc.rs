@@ -1,9 +1,9 @@
 //! Memory of other processes, by handles of 64 bytes that programs pass on as they like.
 //!
-//! Owns what a handle says, and which were opened. It names a file by the process that has it open, the number there,
-//! and a secret of the file's own: the system lets only who may look into that process open it, and what turns out to
-//! be another file is left alone. Source: CUDA Driver API, `cuIpcGetMemHandle`, `cuIpcOpenMemHandle`; what a process
-//! answers to its own handle was measured. Must not know: events ([`crate::event`]), pools.
+//! Owns the contents of a handle, and which handles were opened. A handle names a file by the process that has it
+//! open, its descriptor there, and a secret of the file. The system lets only users with access to that process open
+//! it, and a file without the secret is not used. Source: CUDA Driver API, `cuIpcGetMemHandle`, `cuIpcOpenMemHandle`;
+//! the result for a process's own handle was measured. Must not know: events ([`crate::event`]), pools.
 
 use std::collections::HashMap;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};

@@ -1,8 +1,8 @@
-//! Addresses that the program reserved, and what it mapped there.
+//! Address ranges that the program reserved, and the memory mapped there.
 //!
-//! Owns both tables, and who may touch what: where a device may, kernels and copies can. Source: CUDA Driver API,
-//! "Virtual Memory Management" (`cuMemAddressReserve`, `cuMemMap`, `cuMemSetAccess`); that a second unmapping
-//! succeeds was measured. Must not know: what memory is made of ([`super::physical`]).
+//! Owns both tables, and access rights: kernels and copies may use an address that a device may access. Source: CUDA
+//! Driver API, "Virtual Memory Management" (`cuMemAddressReserve`, `cuMemMap`, `cuMemSetAccess`); that a second
+//! unmapping succeeds was measured. Must not know: the memory itself ([`super::physical`]).
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};

@@ -1,4 +1,4 @@
-//! Mipmapped arrays: arrays that are each half as large as the one before.
+//! Mipmapped arrays: a chain of arrays, each half the size of the one before.
 //!
 //! Owns the objects; their levels are arrays with handles of their own. Source: CUDA Driver API,
 //! `cuMipmappedArrayCreate`. Must not know: what samples them.

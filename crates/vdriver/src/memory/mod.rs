@@ -1,7 +1,7 @@
 //! Memory as the program sees it: all ranges that a CUDA pointer can point into.
 //!
-//! Owns the table of ranges, by which pointers are checked before anything is done with them. Must not know: what is
-//! in memory, streams beyond waiting, where it comes from ([`take`]) and goes ([`release`]).
+//! Owns the table of ranges, in which every pointer is checked before use. Must not know: the contents of memory,
+//! streams beyond waiting, where memory comes from ([`take`]) and how it is freed ([`release`]).
 
 pub mod alloc;
 pub mod array;

@@ -1,6 +1,6 @@
-//! Memory apart from addresses: made, counted, handed to other processes, given back.
+//! Physical memory without an address: created, counted, exported to other processes, released.
 //!
-//! Owns its handles and what is known of it. It stays as long as a handle or a mapping has it, in this process or
+//! Owns its handles and properties. The memory stays as long as a handle or a mapping uses it, in this process or
 //! another. Source: CUDA Driver API, "Virtual Memory Management" (`cuMemCreate`, `cuMemRelease`,
 //! `cuMemExportToShareableHandle`). Must not know: where it is mapped ([`super::mapped`]).
 

@@ -1,8 +1,8 @@
-//! Pools: memory that is allocated and given back in the order of a stream.
+//! Pools: memory that is allocated and freed in stream order.
 //!
-//! Owns the pools, their attributes, and when what was freed goes back to the accelerator. What was freed
-//! in a stream may be used again in it at once, elsewhere when its work has got there. Source: CUDA
-//! Driver API, "Stream Ordered Memory Allocator". Must not know: graphs' own memory.
+//! Owns the pools, their attributes, and when freed memory returns to the accelerator. The stream that freed memory
+//! may reuse it at once; other streams may when the free is complete. Source: CUDA Driver API, "Stream Ordered Memory
+//! Allocator". Must not know: graphs' own memory.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,4 +1,4 @@
-//! The functions on pools, and what programs name them by.
+//! The API functions on pools, and the pool handles of programs.
 //!
 //! Source: CUDA Driver API, "Stream Ordered Memory Allocator". Must not know: how a pool keeps its memory.
 

@@ -1,6 +1,6 @@
-//! The file that a pool takes its memory from, if other processes have it, too.
+//! The file from which a pool takes its memory if other processes use the pool, too.
 //!
-//! Owns which part of the file is whose. Must not know: pools.
+//! Owns the allocation of the file's parts. Must not know: pools.
 
 use std::collections::{BTreeMap, HashMap};
 use std::os::fd::{AsFd, OwnedFd};

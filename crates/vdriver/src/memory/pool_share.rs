@@ -1,7 +1,7 @@
-//! Pools that other processes have, too.
+//! Pools that several processes share.
 //!
-//! Owns the functions that hand a pool and its allocations on. Who has the pool's file can have all of it; an
-//! allocation is named by its place in it. Source: CUDA Driver API,
+//! Owns the functions that export a pool and its allocations. A process with the pool's file can map all of it; an
+//! allocation is identified by its offset there. Source: CUDA Driver API,
 //! `cuMemPoolExportToShareableHandle`, `cuMemPoolExportPointer`. Must not know: when memory is free.
 
 use std::os::fd::{AsFd, BorrowedFd};

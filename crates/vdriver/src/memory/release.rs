@@ -1,4 +1,4 @@
-//! Memory goes back to where it came from: by the program's calls, and with its context.
+//! Frees memory to where it came from: at the program's calls, and with its context.
 //!
 //! Must not know: the calls.
 

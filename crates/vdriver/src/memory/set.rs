@@ -1,7 +1,7 @@
-//! Memory set to a value of 8, 16 or 32 bits.
+//! Sets memory to a value of 8, 16 or 32 bits.
 //!
-//! Source: CUDA Driver API, `cuMemsetD8` and its like; "API synchronization behavior": device memory is
-//! set without waiting, memory that the host can touch is waited for. Must not know: streams' order.
+//! Source: CUDA Driver API, `cuMemsetD8` and similar; "API synchronization behavior": setting device memory does not
+//! block, setting memory that the host can access does. Must not know: the order of streams.
 
 use cushim_abi::types::{self as abi, *};
 

@@ -1,6 +1,6 @@
-//! Memory of a device, counted against what it has.
+//! Allocates a device's memory, and counts it against the device's total.
 //!
-//! Where there is none left, pools give back what they hold for later ([`pool`]).
+//! If none is left, pools first release what they hold in reserve ([`pool`]).
 
 use super::{pool, used};
 use crate::state::accelerator;

@@ -1,6 +1,7 @@
-//! The functions on streams.
+//! The API functions on streams.
 //!
-//! Source: CUDA Driver API, "Stream Management"; what attributes are at first: measured. Must not know: events, capture.
+//! Source: CUDA Driver API, "Stream Management"; the attributes' defaults were measured. Must not know: events,
+//! capture.
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! Functions of the program in streams.
 //!
-//! Source: CUDA Driver API, `cuLaunchHostFunc`, `cuStreamAddCallback`: called in stream order on a thread
-//! of the driver, where calls of CUDA are refused. Must not know: graphs.
+//! Source: CUDA Driver API, `cuLaunchHostFunc`, `cuStreamAddCallback`: called in stream order on a thread of the
+//! driver, in which CUDA calls are refused. Must not know: graphs.
 
 use cushim_abi::types::{self as abi, *};
 

@@ -1,9 +1,9 @@
 //! Capture: streams whose work becomes nodes of a graph instead of running.
 //!
-//! Owns which streams are captured, into what, and behind which nodes the next one goes; what calls are
+//! Owns which streams are captured, into which graph, and the nodes that the next one depends on; which calls are
 //! refused meanwhile. Source: CUDA Driver API, "Stream Management" (`cuStreamBeginCapture`,
-//! `cuThreadExchangeStreamCaptureMode`), CUDA Programming Guide, "Stream Capture"; codes recorded from an
-//! H200. Must not know: what the work is.
+//! `cuThreadExchangeStreamCaptureMode`), CUDA Programming Guide, "Stream Capture"; codes recorded from an H200. Must
+//! not know: what the work is.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,6 +1,6 @@
-//! The functions on capture.
+//! The API functions on capture.
 //!
-//! Source: CUDA Driver API, "Stream Management". Must not know: how capture is kept.
+//! Source: CUDA Driver API, "Stream Management". Must not know: how the state of captures is stored.
 
 use std::sync::Arc;
 

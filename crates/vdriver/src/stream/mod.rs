@@ -1,7 +1,7 @@
 //! Streams: queues of work with CUDA's order between them.
 //!
-//! Owns the objects, and what handles 0, 1 and 2 mean. How work enters is in [`submit`], how order is kept in
-//! [`slot`]. Must not know: what the work does.
+//! Owns the objects, and the meaning of handles 0, 1 and 2. [`submit`] adds work, [`slot`] keeps the order. Must not
+//! know: what the work does.
 
 pub mod api;
 pub mod callback;

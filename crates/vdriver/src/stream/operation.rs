@@ -1,4 +1,4 @@
-//! Operations on values in memory: what each does.
+//! Operations on values in memory: their effects.
 //!
 //! Source: CUDA Driver API, "Stream Memory Operations". Must not know: streams, how operations are described
 //! ([`super::value`]).

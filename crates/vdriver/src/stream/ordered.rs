@@ -1,8 +1,9 @@
-//! Whether launches in two streams are ordered, for checks of programs.
+//! Whether launches in two streams are ordered, for `cushim check`.
 //!
-//! Owns a count of what may order streams: records and waits of events, work in the legacy stream, host functions, graphs,
-//! calls that wait or ask whether something is over. Two launches in two streams between which it does not change are ordered
-//! by nothing. It may change without need: then launches are taken as ordered that are not. Must not know what is checked.
+//! Owns a counter of operations that may order streams: event records and waits, work in the legacy stream, host
+//! functions, graphs, calls that wait or query completion. If it does not change between two launches in two streams,
+//! nothing orders them. It may change unnecessarily: then unordered launches count as ordered. Must not know what is
+//! checked.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -1,9 +1,9 @@
-//! The place at the end of a stream where the next work goes.
+//! The end of a stream, where the next work goes.
 //!
-//! Owns CUDA's order between streams (CUDA Runtime API, "Stream synchronization behavior"): work in the
-//! legacy default stream begins when all work before it in blocking streams has ended, and work in
-//! blocking streams begins when that before it in the legacy stream has. Within a stream the queue
-//! keeps order. Must not know: what the work is about.
+//! Owns CUDA's order between streams (CUDA Runtime API, "Stream synchronization behavior"): work in the legacy
+//! default stream begins when all earlier work in blocking streams has ended, and work in blocking streams begins
+//! when all earlier work in the legacy stream has. The queue keeps order within a stream. Must not know: what the
+//! work is.
 
 use std::sync::Arc;
 

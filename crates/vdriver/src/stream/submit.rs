@@ -1,6 +1,6 @@
-//! The way of work into a stream, or into the graph that comes of it.
+//! Submits work to a stream, or to the graph that captures it.
 //!
-//! Must not know: what order between streams is ([`super::slot`]), what is captured ([`super::capture`]).
+//! Must not know: the order between streams ([`super::slot`]), the state of captures ([`super::capture`]).
 
 use cushim_abi::types as abi;
 

@@ -1,7 +1,7 @@
 //! Values in memory that streams write and wait for.
 //!
-//! Owns how operations are described. Source: CUDA Driver API, "Stream Memory Operations". Must not know: what each
-//! does ([`super::operation`]).
+//! Owns the descriptions of operations. Source: CUDA Driver API, "Stream Memory Operations". Must not know: their
+//! effects ([`super::operation`]).
 
 use std::sync::Arc;
 

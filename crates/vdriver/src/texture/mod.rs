@@ -1,8 +1,8 @@
 //! Texture and surface objects.
 //!
-//! Owns the objects: what they were made of, as the driver tells it back, and the accelerator's handle, which is the
-//! object's own. Source: CUDA Driver API, "Texture Object Management"; the errors are those of an H200's driver. Must not
-//! know: references ([`reference`]), how texels are sampled.
+//! Owns the objects: their descriptors, which the driver returns on request, and the accelerator's handle, which is
+//! also the object's handle. Source: CUDA Driver API, "Texture Object Management"; the errors are those of an H200's
+//! driver. Must not know: references ([`reference`]), how texels are sampled.
 
 pub mod reference;
 mod resource;

@@ -1,7 +1,7 @@
 //! Texture and surface references: variables of a module that are bound to arrays or memory.
 //!
-//! Owns what a reference says and what it is bound to. A kernel finds in its variable the handle of a texture, which is
-//! made anew with each change, when work that is under way has ended. Source: CUDA Driver API, "Texture Reference
+//! Owns a reference's settings and binding. The reference's variable contains a texture handle for kernels, which is
+//! created anew at each change, after the submitted work has ended. Source: CUDA Driver API, "Texture Reference
 //! Management [DEPRECATED]". Must not know: objects.
 
 use std::collections::HashMap;

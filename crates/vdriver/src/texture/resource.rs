@@ -1,6 +1,6 @@
-//! What a texture or surface is made of: arrays, linear memory, parts of them.
+//! The memory of a texture or surface: arrays, linear memory, parts of them.
 //!
-//! Owns what `CUDA_RESOURCE_DESC` and `CUDA_RESOURCE_VIEW_DESC` come to. Must not know: how anything is sampled.
+//! Owns the conversion of `CUDA_RESOURCE_DESC` and `CUDA_RESOURCE_VIEW_DESC`. Must not know: how anything is sampled.
 
 use crate::argument::Plain;
 pub use cushim_abi::structs::{

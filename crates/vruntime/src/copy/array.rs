@@ -1,7 +1,6 @@
-//! Copies to, from and between arrays: of rows, and of bytes that run on from row to row.
+//! Copies to, from and between arrays: of rows, and of byte runs that continue from row to row.
 //!
-//! Owns the split of such a run into rectangles, which is what the driver copies. Must not know: what
-//! arrays hold.
+//! Owns the split of such a run into rectangles, which the driver copies. Must not know: the contents of arrays.
 
 use cushim_abi::types::*;
 

@@ -1,4 +1,4 @@
-//! Fills with a byte: of bytes, rows and planes.
+//! Fills bytes, rows and planes with a byte value.
 //!
 //! Owns the runtime's forms over the driver's; must not know: copies.
 

@@ -1,4 +1,4 @@
-//! Copies of bytes: one call of the driver each.
+//! Copies of contiguous bytes: one driver call each.
 //!
 //! Owns which call; must not know: pitches, arrays.
 

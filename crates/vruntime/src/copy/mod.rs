@@ -1,8 +1,8 @@
 //! Copies and fills: of bytes, of rows and planes, to and from arrays and variables.
 //!
-//! Owns what a `cudaMemcpyKind` makes of a copy: which driver function, which kinds of memory. Synchronous
-//! forms go to the legacy default stream, their `_ptds` forms to the thread's own: the driver has both.
-//! Must not know: where memory lies, which the driver finds out.
+//! Owns what a `cudaMemcpyKind` selects: the driver function and the kinds of memory. Synchronous forms use the
+//! legacy default stream, their `_ptds` forms the thread's own: the driver has both. Must not know: where memory is,
+//! which the driver finds out.
 
 pub mod array;
 pub mod fill;

@@ -1,6 +1,6 @@
 //! Copies of rows and planes, between pitched memory and arrays, as the driver's 2D and 3D copies.
 //!
-//! Owns the translation of `cudaMemcpy3DParms` both ways (graph nodes hold and give them, too). Must not
+//! Owns the conversion of `cudaMemcpy3DParms` in both directions (graph nodes contain and return them, too). Must not
 //! know: graphs.
 
 use cushim_abi::types::*;

@@ -1,4 +1,4 @@
-//! Variables of device code: where they lie, and copies to and from them.
+//! Variables of device code: their addresses, and copies to and from them.
 //!
 //! Owns what a copy may do with a variable; must not know: how variables are registered and loaded.
 

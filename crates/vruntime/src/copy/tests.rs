@@ -1,4 +1,4 @@
-//! What a copy of the runtime becomes, over a driver of the test.
+//! The driver calls that a runtime copy makes, over a test driver.
 
 use std::cell::RefCell;
 

@@ -1,6 +1,6 @@
-//! What each device said of itself when CUDA began.
+//! Device data that the runtime queries once, at CUDA's initialisation.
 //!
-//! Owns the answers, which are known to the end of the process. Must not know: contexts, structures of the program.
+//! Owns the results, which are kept until the process ends. Must not know: contexts, structures of the program.
 
 use std::sync::OnceLock;
 

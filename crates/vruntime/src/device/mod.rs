@@ -1,7 +1,7 @@
-//! Devices: which there are, which a thread uses, what they can do, their limits and flags.
+//! Devices: their number, a thread's device, their properties, limits and flags.
 //!
-//! Owns the runtime's questions about devices. Attributes, limits and flags have the driver's numbers. Must
-//! not know: memory, launches.
+//! Owns the runtime's device queries. Attributes, limits and flags have the driver's numbers. Must not know: memory,
+//! launches.
 
 pub mod asked;
 mod properties;

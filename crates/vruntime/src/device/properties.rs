@@ -1,7 +1,8 @@
-//! `cudaDeviceProp`: everything about a device in one structure, of another layout in each major.
+//! `cudaDeviceProp`: all properties of a device in one structure, whose layout differs between majors.
 //!
-//! Owns the fields in their order, and which majors have them (driver_types.h of 11.8, 12.4 and 13.5; the
-//! form of 11 is also what 12 exports under the name without `_v2`). Sizes are checked against those of the
+//! Owns the fields in their order, and which majors have them (driver_types.h of 11.8, 12.4 and 13.5; 12 exports the
+//! form of 11, too, under the name without `_v2`). Sizes are checked against those of the headers: 728, 1032 and 1008
+//! bytes. Must not know: who asks.
 //! headers: 728, 1032 and 1008 bytes. Must not know: who asks.
 
 use cushim_abi::types::*;

@@ -1,8 +1,8 @@
 //! Kernel nodes, and the general form of nodes (`cudaGraphAddNode`).
 //!
-//! Owns the translation of host stubs to the driver's kernels and back, and of `cudaGraphNodeParams` to
-//! `CUgraphNodeParams`, which differ for kernels and copies and in the contexts that the runtime leaves
-//! out. Must not know: how kernels are found.
+//! Owns the conversion between host stubs and the driver's kernels, and of `cudaGraphNodeParams` to
+//! `CUgraphNodeParams`, which differ for kernels and copies, and in contexts, which the runtime's structure lacks.
+//! Must not know: how kernels are found.
 
 use std::mem::offset_of;
 

@@ -1,7 +1,7 @@
-//! Graphs: made of nodes or captured, asked about, instantiated, updated, launched.
+//! Graphs: built from nodes or captured, queried, instantiated, updated, launched.
 //!
-//! Owns the forms by major; a graph, its nodes and its executable form are the driver's own handles. What
-//! nodes hold is translated in the modules below. Must not know: streams' captures.
+//! Owns the forms by major; a graph, its nodes and its executable form are the driver's own handles. The submodules
+//! convert the nodes' parameters. Must not know: stream capture.
 
 pub mod kernel;
 pub mod nodes;

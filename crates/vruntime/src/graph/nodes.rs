@@ -1,7 +1,7 @@
-//! Nodes of one kind each: added, asked about, changed in a graph and in its executable form.
+//! Nodes by kind: added, queried, changed in a graph and in its executable form.
 //!
-//! Owns the translation of what copies hold; fills, host functions, events, allocations and semaphores
-//! are laid out alike in both APIs. Must not know: kernels.
+//! Owns the conversion of copy parameters; fills, host functions, events, allocations and semaphores have the same
+//! layout in both APIs. Must not know: kernels.
 
 use cushim_abi::types::*;
 

@@ -1,4 +1,4 @@
-//! What nodes of the runtime become, and are again when asked for, over a driver of the test.
+//! Converts the parameters of runtime nodes to the driver's and back, over a test driver.
 
 use std::cell::Cell;
 

@@ -1,4 +1,4 @@
-//! The configuration between the brackets of `kernel<<<…>>>`, on its way to the host stub.
+//! The configuration between the brackets of `kernel<<<…>>>`, until the host stub takes it.
 //!
 //! Owns a thread's stack of them: the caller pushes, the stub pops. Must not know: launches.
 

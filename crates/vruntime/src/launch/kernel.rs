@@ -1,6 +1,6 @@
 //! Launches of one kernel on one device.
 //!
-//! Owns the functions, which differ in how they give the shape. Must not know: tables, errors.
+//! Owns the functions, which differ in how they pass the shape. Must not know: tables, errors.
 
 use cushim_abi::structs::{DriverLaunchConfig, LaunchConfig};
 use cushim_abi::types::*;

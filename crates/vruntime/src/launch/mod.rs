@@ -1,7 +1,7 @@
-//! Launches: each form that CUDA has, on its way to the driver's.
+//! Launches: converts each of CUDA's forms to the driver's.
 //!
-//! Owns the translation: of a host stub to the driver's kernel, of the runtime's launch structures to the
-//! driver's, and what the runtime refuses itself. Must not know: how kernels come to be loaded ([`super::registry`]).
+//! Owns the conversion: of a host stub to the driver's kernel, of the runtime's launch structures to the driver's;
+//! and the runtime's own refusals. Must not know: how kernels are loaded ([`super::registry`]).
 
 mod configuration;
 mod kernel;

@@ -1,7 +1,7 @@
 //! Cooperative launches on several devices at once (11 and 12).
 //!
-//! Owns the translation of their list. The driver wants functions of each entry's context. Must not know:
-//! other launches.
+//! Owns the conversion of their list. The driver needs a function of each entry's context. Must not know: other
+//! launches.
 
 use cushim_abi::structs::{DriverLaunchParams, LaunchParams};
 use cushim_abi::types::*;

@@ -1,4 +1,4 @@
-//! What every launch asks first: whether its shape may be, and which kernel is meant.
+//! The first checks of every launch: whether its shape is valid, and which kernel is meant.
 //!
 //! Must not know: the forms of the calls.
 

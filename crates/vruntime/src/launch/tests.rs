@@ -1,4 +1,4 @@
-//! Launches as they reach the driver, and what its refusals are called.
+//! The launches that the driver receives, and the runtime's errors for its refusals.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicI32, Ordering};

@@ -1,4 +1,4 @@
-//! Memory on the device: allocated, in rows, in planes, in stream order; what is free; what a pointer is.
+//! Device memory: linear, pitched, 3D and stream-ordered allocations; free memory; pointer attributes.
 //!
 //! Owns what the runtime adds to the driver's allocations: sizes of 0, pitched pointers, the attributes
 //! of a pointer. Must not know: host and managed allocations.

@@ -1,4 +1,4 @@
-//! Memory of the host that the device may touch: allocated, or the program's own.
+//! Host memory that the device may access: allocated, or the program's own.
 //!
 //! Owns what the runtime adds to the driver's calls: sizes of 0. Must not know: device memory.
 

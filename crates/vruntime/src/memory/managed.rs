@@ -1,4 +1,4 @@
-//! Managed memory: allocated, placed, asked about, attached to streams.
+//! Managed memory: allocated, advised, prefetched, queried, attached to streams.
 //!
 //! Owns the forms by major: a device ordinal (11 and 12), a location (`_v2` of 12, plain in 13). The
 //! numbers of advices, attributes and location types are the driver's. Must not know: other memory.

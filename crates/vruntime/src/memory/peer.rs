@@ -1,6 +1,6 @@
 //! Memory of other devices and other processes.
 //!
-//! Owns the way from a peer device to its primary context. Must not know: copies between devices.
+//! Owns the lookup of a peer device's primary context. Must not know: copies between devices.
 
 use cushim_abi::types::*;
 

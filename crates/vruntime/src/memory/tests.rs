@@ -1,4 +1,4 @@
-//! What the runtime adds to the driver's allocations, over a driver of the test.
+//! What the runtime adds to the driver's allocations, over a test driver.
 
 use std::cell::Cell;
 

@@ -1,9 +1,9 @@
-//! Which image of a registered container the driver is given.
+//! Which image of a registered container the driver gets.
 //!
-//! Owns the choice where NVIDIA's driver is below and all its devices are alike: we choose, by CUDA's rules
-//! ([`cushim_vbase::code`]), and hand down one image. Where devices differ, where units are to be linked, and where
-//! what is there is not ours to judge (LTO-IR), the driver gets the container and chooses for each device.
-//! Our own driver always gets the container. Must not know: when images are loaded.
+//! Owns the choice if NVIDIA's driver is below and all its devices are alike: cushim chooses by CUDA's rules
+//! ([`cushim_vbase::code`]) and passes down one image. If devices differ, if units must be linked, or if cushim
+//! cannot judge the contents (LTO-IR), the driver gets the container and chooses for each device. cushim's own driver
+//! always gets the container. Must not know: when images are loaded.
 
 use std::borrow::Cow;
 

@@ -1,9 +1,9 @@
-//! Kernels that programs have as machine code only, and that we have as PTX.
+//! PTX of kernels that programs contain only as machine code.
 //!
-//! Owns their names and texts. There is one: what PyTorch fills memory with (`zero_`, `fill_`, `zeros`, `ones`, `full`). Its wheels
-//! hold no PTX, and Triton and Inductor clear a buffer so before each time they take when they tune a kernel. Source of the names and
-//! the order of parameters: ATen/native/cuda/CUDALoops.cuh and FillKernel.cu, and the symbols of PyTorch 2.11's wheel. Must not know:
-//! when one is wanted ([`super::load`]).
+//! Owns their names and PTX. There is one: the kernel with which PyTorch fills memory (`zero_`, `fill_`, `zeros`,
+//! `ones`, `full`). Its wheels contain no PTX, and when Triton and Inductor tune a kernel, they clear a buffer with
+//! it before each timing. Source of the names and the order of parameters: ATen/native/cuda/CUDALoops.cuh and
+//! FillKernel.cu, and the symbols of PyTorch 2.11's wheel. Must not know: when one is needed ([`super::load`]).
 
 use std::fmt::Write as _;
 

@@ -1,6 +1,6 @@
-//! Images that are a module of their own in each context: all of them on drivers of CUDA 11, which know no
-//! libraries, and those with texture or surface references on later ones, whose libraries do not tell of
-//! references (measured: 580 answers CUDA_ERROR_NOT_FOUND for the module of a library).
+//! Images that are a separate module in each context: all images on drivers of CUDA 11, which lack libraries, and
+//! images with texture or surface references on later ones, whose libraries do not expose references (measured: 580
+//! returns CUDA_ERROR_NOT_FOUND for the module of a library).
 //!
 //! Owns the modules of an image, by context, and the functions found in them. Must not know: libraries
 //! ([`super::load`]).

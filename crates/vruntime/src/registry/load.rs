@@ -1,8 +1,8 @@
-//! Images as the driver has them: loaded at the first use of something in them.
+//! Loads images into the driver, at the first use of anything in them.
 //!
-//! Owns the way from a registered image to the driver's library, from a kernel to its handle, and the
-//! addresses of variables. An image is loaded once, as a library of the driver, which the driver loads into
-//! each context that uses it. Must not know: how an image is chosen ([`super::image`]).
+//! Owns the map from a registered image to the driver's library, from a kernel to its handle, and the addresses of
+//! variables. An image is loaded once, as a library of the driver, which the driver loads into each context that uses
+//! it. Must not know: how an image is chosen ([`super::image`]).
 
 use std::ffi::CStr;
 use std::sync::atomic::Ordering;

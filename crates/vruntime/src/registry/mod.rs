@@ -1,9 +1,9 @@
-//! What programs register: their images, and the kernels and variables in them.
+//! What programs register: images, and the kernels and variables in them.
 //!
-//! Owns what is found by the addresses under which a program knows a thing: the handle of an image, the
-//! host stub (or the driver's handle) of a kernel, the host's shadow of a variable ([`table`]). Registering calls
-//! nothing of the driver: constructors of libraries do it, before main, under the loader's lock. What lies in an
-//! image is loaded at first use ([`load`]). Must not know: launches, copies.
+//! Owns the lookup by the addresses that a program uses: the handle of an image, the host stub (or the driver's
+//! handle) of a kernel, the host's shadow of a variable ([`table`]). Registration never calls the driver:
+//! constructors of libraries register, before main, under the loader's lock. Images are loaded at first use
+//! ([`load`]). Must not know: launches, copies.
 
 mod image;
 mod known;

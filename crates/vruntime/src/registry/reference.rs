@@ -1,6 +1,6 @@
 //! Texture and surface references of CUDA 11, as variables of a module.
 //!
-//! Owns the way from the address of one to its module and name. Must not know: what they are bound to.
+//! Owns the lookup of a reference's module and name by its address. Must not know: what it is bound to.
 
 use cushim_abi::types::*;
 

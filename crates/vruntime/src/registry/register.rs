@@ -1,7 +1,7 @@
-//! The functions by which constructors of programs register (crt/host_runtime.h).
+//! The functions by which programs' constructors register (crt/host_runtime.h).
 //!
-//! Owns their forms. A handle that is none is passed over: these functions answer nothing by which a
-//! program could be told. Must not know: the tables.
+//! Owns their forms. An invalid handle is ignored: these functions return nothing that could report it. Must not
+//! know: the tables.
 
 use cushim_abi::types::*;
 

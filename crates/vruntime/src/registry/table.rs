@@ -1,7 +1,7 @@
 //! The tables of what programs have registered.
 //!
-//! Owns the entries and how they are kept: read without a lock and written under one. Must not know: what is loaded
-//! when ([`super::load`]), contexts.
+//! Owns the entries and their storage: read without a lock and written under one. Must not know: when something is
+//! loaded ([`super::load`]), contexts.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};

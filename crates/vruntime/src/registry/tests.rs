@@ -1,4 +1,4 @@
-//! Registering, loading at first use, forgetting.
+//! Tests registering, loading at first use, unregistering.
 
 use std::ffi::CStr;
 use std::sync::MutexGuard;

@@ -1,8 +1,8 @@
 //! Texture and surface objects.
 //!
-//! Owns the translation of their descriptors to the driver's and back; objects are the driver's own handles.
-//! Where there is no NVIDIA driver below, it answers that they are not supported. Must not know: arrays,
-//! references of CUDA 11 ([`reference`]).
+//! Owns the conversion of their descriptors to the driver's and back; objects are the driver's own handles. If the
+//! driver below has no textures, the functions return "not supported". Must not know: arrays, references of CUDA 11
+//! ([`reference`]).
 
 pub mod reference;
 #[cfg(test)]

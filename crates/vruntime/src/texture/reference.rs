@@ -1,7 +1,7 @@
 //! Texture and surface references of CUDA 11: variables of a module that are bound to memory.
 //!
-//! Owns what a binding tells the driver's reference, which is looked up in the module of the current context
-//! each time. Attributes that the program changes count from the next binding on. Must not know: objects.
+//! Owns what a binding passes to the driver's reference, which is looked up in the module of the current context each
+//! time. Attributes that the program changes take effect at the next binding. Must not know: objects.
 
 use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex};

@@ -1,4 +1,4 @@
-//! What the driver is told of textures, over a driver of the test.
+//! The driver calls that textures make, over a test driver.
 
 use std::cell::Cell;
 

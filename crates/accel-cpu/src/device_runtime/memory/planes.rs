@@ -1,4 +1,4 @@
-//! Copies and fills of three dimensions, as kernels describe them.
+//! Three-dimensional copies and fills of kernels.
 //!
 //! Owns the layout of `cudaMemcpy3DParms` (driver_types.h). Must not know: streams.
 

@@ -1,7 +1,7 @@
-//! What ptxas puts around a special function unit's result for sm_90, which makes the instruction.
+//! The operations that ptxas adds around a special function unit's result for sm_90, to make the instruction.
 //!
-//! Owns the forms with and without `.ftz`, of singles, doubles, halves and bfloat16: operands that are scaled, since the unit
-//! takes subnormal numbers for zeros, quotients by reciprocals, turns of angles. Operands and results are bits.
+//! Owns the forms with and without `.ftz`, of singles, doubles, halves and bfloat16: scaling of operands (the unit
+//! treats subnormal numbers as zeros), quotients by reciprocals, reduction of angles. Operands and results are bits.
 
 use super::{INFINITY, NAN, ONE, Row, SIGN};
 

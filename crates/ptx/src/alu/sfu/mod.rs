@@ -1,10 +1,10 @@
 //! The approximate functions as the special function units of NVIDIA's GPUs compute them, bit for bit.
 //!
-//! Owns the unit's arithmetic: an interval's coefficients by the leading bits of the operand, a polynomial of second
-//! degree in the bits that follow, with a square from which the lower columns of partial products are left out, and a
-//! sum that is cut off. Results are equal to those of an H200 for all 2^32 operands (docs/limits.md). Everything is
-//! written without branches, so that loops over lanes become vectors. What is around the unit in an instruction is in
-//! [`form`]. It must not know instructions or lanes.
+//! Owns the unit's arithmetic: the leading bits of the operand select an interval's coefficients; the bits that
+//! follow are the argument of a polynomial of second degree, with a square that lacks the lower columns of partial
+//! products, and a sum that is truncated. Results are equal to those of an H200 for all 2^32 operands
+//! (docs/limits.md). The code has no branches, so that loops over lanes become vectors. [`form`] has the operations
+//! around the unit in an instruction. Must not know instructions or lanes.
 //!
 //! Facts: S. Oberman, M. Siu, "A high-performance area-efficient multifunction interpolator" (2005), for the structure;
 //! the envytools project's description of the G80's unit, for widths, shifts and the square; recordings of an H200.

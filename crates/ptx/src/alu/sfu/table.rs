@@ -1,6 +1,7 @@
-//! A table of coefficients, and the polynomial that they belong to.
+//! A table of coefficients, and their polynomial.
 //!
-//! Owns how coefficients lie in memory, the square of the place, and the sum. It must not know functions.
+//! Owns the layout of coefficients in memory, the square of the offset in the interval, and the sum. Must not know
+//! functions.
 
 /// Coefficients of `N` intervals.
 pub(super) struct Table<const N: usize> {

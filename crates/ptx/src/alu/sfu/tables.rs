@@ -1,8 +1,8 @@
-//! The coefficients of the special functions, as `scripts/fit-approximations` finds them in what a GPU gives.
+//! The coefficients of the special functions, which `scripts/fit-approximations` fits to a GPU's results.
 //!
-//! A row is the value at the beginning of an interval, the factor of the place in it and that of its square. Those of
-//! `rcp`, `rsqrt`, `ex2`, `lg2` and `sin` have been the same since the G80, for which the envytools project published
-//! them.
+//! A row has the value at the start of an interval, the factor of the offset in it, and the factor of the offset's
+//! square. Those of `rcp`, `rsqrt`, `ex2`, `lg2` and `sin` have been the same since the G80, for which the envytools
+//! project published them.
 
 use super::table::Table;
 

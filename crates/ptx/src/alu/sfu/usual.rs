@@ -1,9 +1,9 @@
-//! The approximate functions of operands that need nothing around the unit's polynomial.
+//! The approximate functions for usual operands, which need nothing around the unit's polynomial.
 //!
-//! Owns which operands those are, what of them says the interval and the place in it, and what makes the result of the
-//! polynomial: less than half of what [`super::form`] computes, with the same bits, with `.ftz` and without. Whoever has
-//! many operands asks for all of them, and takes [`super::form`] if one is not usual. Must not know how coefficients are
-//! looked up.
+//! Owns which operands are usual, the bits that select the interval and the offset in it, and the computation of the
+//! result from the polynomial: less than half of the work of [`super::form`], with the same bits, with `.ftz` and
+//! without. A caller with many operands tests all of them, and uses [`super::form`] if one is not usual. Must not
+//! know how coefficients are looked up.
 
 use super::{INFINITY, ONE, Row, SIGN, narrow_sum, split, sum};
 
