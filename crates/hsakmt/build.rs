@@ -1,5 +1,5 @@
-//! Links the library under its name, with its version node, and so that it stays when it is closed: threads of
-//! queues may still run then.
+//! Links the library under its name, with its version node, and so that dlclose does not unload it: threads of queues
+//! may still run then.
 
 fn main() {
     let folder = std::env::var("CARGO_MANIFEST_DIR").unwrap_or_default();

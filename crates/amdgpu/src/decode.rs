@@ -1,7 +1,7 @@
-//! Bytes to instructions.
+//! Decodes bytes to instructions.
 //!
-//! Owns: where each format has its fields. Must not know: what an instruction does. The formats are those of
-//! AMD's "CDNA2 instruction set architecture", chapter 13, and "RDNA 2 instruction set architecture", chapter 13.
+//! Owns: the fields of each format. Must not know: what an instruction does. The formats are those of AMD's "CDNA2
+//! instruction set architecture", chapter 13, and "RDNA 2 instruction set architecture", chapter 13.
 
 mod fields;
 mod memory;

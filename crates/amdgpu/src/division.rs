@@ -1,8 +1,8 @@
 //! The steps of a division, and the reduction of large angles.
 //!
 //! Owns: v_div_scale, v_div_fmas, v_div_fixup, v_trig_preop. Must not know: registers. A compiled division scales
-//! both operands away from the ends of the range (scale), iterates, scales back (fmas) and puts the special cases
-//! right (fixup); the mask that scale gives is VCC of fmas.
+//! both operands away from the ends of the range (scale), iterates, scales back (fmas) and corrects the special cases
+//! (fixup); the mask that scale returns is the VCC that fmas reads.
 
 use crate::lanes::{LANES, Lanes};
 use crate::num::{

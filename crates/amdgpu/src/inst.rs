@@ -1,6 +1,6 @@
 //! A decoded instruction.
 //!
-//! Owns: its shape. Must not know: bits, execution.
+//! Owns: its structure. Must not know: bits, execution.
 
 use crate::table::{Encoding, Row};
 use crate::target::Target;

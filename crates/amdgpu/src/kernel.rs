@@ -1,8 +1,8 @@
-//! Kernel descriptors: what a code object says about starting a kernel.
+//! Kernel descriptors: how a code object says that a kernel starts.
 //!
-//! Owns: the 64 bytes at a kernel's `.kd` symbol, and what they put into registers. Must not know: ELF, packets.
-//! Layout: LLVM's "User Guide for AMDGPU Backend", "Kernel Descriptor"; the older amd_kernel_code_t of AMD's runtime
-//! has the fields that are read here at the same places.
+//! Owns: the 64 bytes at a kernel's `.kd` symbol, and the initial registers that they define. Must not know: ELF,
+//! packets. Layout: LLVM's "User Guide for AMDGPU Backend", "Kernel Descriptor"; the older amd_kernel_code_t of AMD's
+//! runtime has the fields that are read here at the same offsets.
 
 /// How many bytes are read.
 pub const SIZE: usize = 64;

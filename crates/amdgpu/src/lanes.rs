@@ -1,8 +1,8 @@
-//! What a vector instruction computes with: 64 lanes of each operand.
+//! The operands of a vector instruction: 64 lanes each.
 //!
 //! Owns: the operands and results of one vector operation, and the loops over lanes. Must not know: registers,
-//! encodings, EXEC beyond a mask. The loops have no branches that depend on a lane, so that the compiler makes
-//! vector code of them; lanes that are off are computed, too, and not written.
+//! encodings, EXEC beyond a mask. The loops have no branches that depend on a lane, so that the compiler vectorises
+//! them; inactive lanes are computed, too, and not written.
 
 use crate::num;
 

@@ -1,4 +1,4 @@
-//! Running a grid: workgroups, their waves, and what registers hold at first.
+//! Runs a grid: workgroups, their waves, and the registers' initial values.
 //!
 //! Owns: the order of waves, barriers, several threads. Must not know: packets' bytes, queues.
 

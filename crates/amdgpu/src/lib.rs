@@ -1,7 +1,7 @@
 //! A GPU's compute units in software: the instruction sets of gfx90a (AMD's CDNA 2) and gfx1030 (RDNA 2).
 //!
-//! Owns: decoding, execution of waves, what a code object's kernel descriptor says. Must not know: queues,
-//! packets, the kernel driver, who allocates memory: that is behind [`memory::Memory`].
+//! Owns: decoding, execution of waves, kernel descriptors. Must not know: queues, packets, the kernel driver, who
+//! allocates memory: [`memory::Memory`] hides that.
 
 #![warn(missing_docs)]
 // A kernel's code is untrusted, and this runs in other people's processes; the threads of `kfd`'s

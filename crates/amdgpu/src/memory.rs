@@ -1,7 +1,7 @@
-//! What a wave needs of the machine around it, and accesses to memory.
+//! The machine around a wave, and accesses to memory.
 //!
-//! Owns: checked loads, stores and atomic operations at addresses. Must not know: who mapped what. An address of
-//! the GPU is an address of the process.
+//! Owns: checked loads, stores and atomic operations at addresses. Must not know: who mapped what. An address of the
+//! GPU is an address of the process.
 
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 

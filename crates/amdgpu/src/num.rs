@@ -1,6 +1,6 @@
-//! Arithmetic that the CPU has not as instructions: half precision, fused multiply-add, scaling, minima.
+//! Arithmetic for which the CPU has no instructions: half precision, fused multiply-add, scaling, minima.
 //!
-//! Owns: rounding to the nearest even for these. Must not know: lanes, instructions, modes.
+//! Owns: rounding to nearest even for these. Must not know: lanes, instructions, modes.
 
 /// A half as f32: exact.
 #[inline(always)]

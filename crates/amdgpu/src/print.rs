@@ -1,6 +1,7 @@
 //! Instructions as text, as LLVM's assembler writes them.
 //!
-//! Owns: names and operands of what can be executed. Must not know: bits. It is for messages; operands of what is refused are left out.
+//! Owns: names and operands of supported instructions. Must not know: bits. The text is for messages; operands of
+//! unsupported instructions are left out.
 
 mod memory;
 

@@ -1,4 +1,4 @@
-//! What a scalar instruction computes with.
+//! The operands of a scalar instruction.
 //!
 //! Owns: the operands and results of one scalar operation. Must not know: registers, encodings.
 

@@ -1,4 +1,4 @@
-//! Which instruction set there is, and how many lanes a wave has.
+//! The instruction sets, and the number of lanes of a wave.
 
 /// An instruction set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,7 +1,7 @@
-//! Threads that end before what they borrow does.
+//! Scoped threads: they end before what they borrow does.
 //!
-//! Owns starting and joining them, not by the standard library: a thread of its begins with an object that has a
-//! destructor, and to register that takes the loader's lock, which a program may hold while it waits for a kernel (in
+//! Owns starting and joining them, without the standard library: its threads start with an object that has a
+//! destructor, and registering that takes the loader's lock, which a program may hold while it waits for a kernel (in
 //! dlclose, in constructors and destructors of libraries). Must not know: what they do.
 
 use std::marker::PhantomData;

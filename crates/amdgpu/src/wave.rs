@@ -1,6 +1,6 @@
 //! A wave: 64 or 32 lanes and their registers.
 //!
-//! Owns: registers and what a source operand is worth. Must not know: instructions.
+//! Owns: registers and the value of a source operand. Must not know: instructions.
 
 use crate::inst::Operand;
 use crate::lanes::{LANES, Reg};

@@ -1,7 +1,7 @@
 //! Sums over the events of one file, in one pass and bounded memory.
 //!
-//! Owns: what is counted. Only outermost calls are: those that the program made; calls that CUDA makes
-//! inside them are a part of their time. Must not know: other files, names, or how anything is shown.
+//! Owns: what is counted. Only outermost calls are, which the program made; calls that CUDA makes inside them are
+//! part of their time. Must not know: other files, names, or how anything is shown.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashSet};

@@ -1,7 +1,7 @@
-//! What changed from one report to another.
+//! The differences between two reports.
 //!
-//! Owns: which kernels are the same in both: those with the same symbol, whatever file holds it.
-//! Must not know: trace files, how changes are shown.
+//! Owns: which kernels are the same in both: those with the same symbol, whatever file contains it. Must not know:
+//! trace files, how changes are shown.
 
 use std::collections::BTreeMap;
 

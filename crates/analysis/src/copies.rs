@@ -1,4 +1,4 @@
-//! Copies and sets: how many bytes, from where to where, as far as the call's arguments tell.
+//! Copies and sets: their size, source and destination, as far as the call's arguments tell.
 //!
 //! Must not know: which functions there are; `cushim_abi::work` does.
 

@@ -1,4 +1,4 @@
-//! Why traces cannot be read.
+//! Reasons why traces cannot be read.
 
 use std::fmt;
 use std::io;

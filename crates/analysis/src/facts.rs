@@ -1,4 +1,4 @@
-//! What an event is about, in the words of all formats.
+//! The meaning of an event, in the terms that all formats share.
 //!
 //! Must not know: any format.
 

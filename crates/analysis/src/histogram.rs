@@ -1,6 +1,6 @@
 //! A histogram of durations in bounded memory: 64 buckets for each power of two.
 //!
-//! Owns: the buckets and what a percentile of them is. Must not know: what was measured.
+//! Owns: the buckets, and percentiles. Must not know: what was measured.
 //!
 //! A percentile is the middle of its bucket, so it is off by at most 1/128 of its value; below 128 ns it
 //! is exact. The smallest and the largest value bound it, so that p99 is never above the maximum.

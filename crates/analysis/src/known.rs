@@ -1,7 +1,7 @@
-//! What events refer to by number, in all files: kernels k1, k2, … and handles s1, e1, …
+//! Objects that events refer to by number, in all files: kernels k1, k2, … and handles s1, e1, …
 //!
 //! Owns: numbers by first appearance, and which kernels are shown. A kernel is the same in two traces if its symbol
-//! and the file that holds it are the same; where the file is not known, the symbol decides. Must not know: how an
+//! and the file that contains it are the same; if the file is unknown, the symbol decides. Must not know: how an
 //! event looks.
 
 use std::collections::HashMap;

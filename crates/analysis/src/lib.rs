@@ -1,13 +1,13 @@
 //! Reading and summing up what cushim recorded.
 //!
 //! Owns: opening trace files, compressed ones too ([`open`], [`find`]); the events of several files in order of time
-//! ([`in_order`]); what an event is about and how its arguments read ([`facts`], [`arguments`], [`mapped`], [`known`]);
-//! sums over whole traces in bounded memory ([`analyse`], a [`Report`]); and what changed between two of them
-//! ([`compare`]). Must not know: command lines, terminals, any format but the JSON that a report serializes to
+//! ([`in_order`]); the meaning of events and their arguments ([`facts`], [`arguments`], [`mapped`], [`known`]); sums
+//! over whole traces in bounded memory ([`analyse`], a [`Report`]); and the differences between two reports
+//! ([`compare`]). Must not know: command lines, terminals, any format but the JSON to which a report serializes
 //! (`docs/report-json.md`).
 //!
-//! Times are nanoseconds. Files may come from anywhere: what is damaged is skipped and counted, and texts in a report
-//! hold no control characters.
+//! Times are nanoseconds. Files may come from anywhere: damaged parts are skipped and counted, and strings in a
+//! report contain no control characters.
 //!
 //! The kernels of a trace, by the host time that their launches took:
 //!
@@ -38,7 +38,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! `examples/launches.rs` goes over single events.
+//! `examples/launches.rs` iterates over single events.
 
 pub mod arguments;
 mod collect;

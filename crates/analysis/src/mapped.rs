@@ -1,7 +1,7 @@
-//! Regions and mappings of LLVM's offloading, as people read them.
+//! Regions and mappings of LLVM's offloading, as text for people.
 //!
-//! Owns: words for kinds of mappings and for reasons, names and places from the compiler's texts. Must not know: lines,
-//! which events are shown.
+//! Owns: words for kinds of mappings and for reasons, names and locations from the compiler's strings. Must not know:
+//! lines, which events are shown.
 
 use cushim_abi::offload::layout::{MAP_FROM, MAP_LITERAL, MAP_TO, MAP_WORDS, Place, map_word};
 use cushim_names::Value;

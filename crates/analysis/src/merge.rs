@@ -1,7 +1,7 @@
-//! From the sums of all files to one report.
+//! Merges the sums of all files into one report.
 //!
-//! Owns: numbers of kernels (by first appearance, as in the list of events), what is one row across
-//! files, labels. Must not know: how the sums came about, or how they are shown.
+//! Owns: numbers of kernels (by first appearance, as in the list of events), which rows of several files are one,
+//! labels. Must not know: how the sums were computed, or how they are shown.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 

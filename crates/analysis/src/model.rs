@@ -1,7 +1,7 @@
-//! The report as plain values: what every output format is made from, and what JSON is.
+//! The report as plain values, from which every output format is generated; serialized, it is the JSON.
 //!
-//! Owns: the shape of the JSON (`docs/report-json.md`); fields are only ever added. Must not know: trace
-//! files, or how a table looks.
+//! Owns: the structure of the JSON (`docs/report-json.md`); fields are only ever added. Must not know: trace files,
+//! or how a table looks.
 
 use serde::Serialize;
 

@@ -1,4 +1,4 @@
-//! How kernels are called.
+//! Display names of kernels.
 //!
 //! Must not know: how wide a line is.
 

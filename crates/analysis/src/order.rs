@@ -1,6 +1,6 @@
 //! The events of several files, in order of time.
 //!
-//! Must not know: what is made of them.
+//! Must not know: how they are used.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

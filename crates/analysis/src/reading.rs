@@ -1,6 +1,6 @@
 //! Trace files: found, opened, expanded.
 //!
-//! Must not know: what is in them.
+//! Must not know: their contents.
 
 use std::fs;
 use std::io::{self, Read, Write};

@@ -1,7 +1,7 @@
-//! What the sums over a file consist of: one row for each kernel, call, stream, thread, range and direction.
+//! The rows of a file's sums: one for each kernel, call, stream, thread, range and direction.
 //!
-//! Owns: how a row takes in an event of its own, and the same row of another file. Must not know: which event is
-//! whose ([`crate::collect`]), or how anything is shown.
+//! Owns: adding an event to a row, and adding the same row of another file. Must not know: which row an event belongs
+//! to ([`crate::collect`]), or how anything is shown.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
-//! The way from trace files to a report.
+//! The steps from trace files to a report.
 //!
-//! Owns: which files count, and that they are read in parallel. Must not know: how a report is shown.
+//! Owns: which files are used, and reading them in parallel. Must not know: how a report is shown.
 
 use std::collections::HashSet;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! What happened when, in bounded memory: a fixed number of bins that widen as the trace grows.
+//! A timeline of activity in bounded memory: a fixed number of bins that widen as the trace grows.
 //!
 //! Owns: the bins. Must not know: what a lane stands for.
 

@@ -1,4 +1,4 @@
-//! Shapes and foreign text as words.
+//! Shapes and foreign strings as words.
 //!
 //! Must not know: events.
 

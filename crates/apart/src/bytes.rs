@@ -1,7 +1,8 @@
 //! `memcpy`, `memmove`, `memset`, `memcmp`, `bcmp`, `strlen`, `strnlen`: rustc emits calls of them.
 //!
-//! In assembly, since the compiler makes a call of `memcpy` of a loop that copies. Small sizes are what counts: a
-//! launch's arguments, names. Strings are read byte by byte: nothing beyond their end, which a checker would tell of.
+//! They are written in assembly, because the compiler would turn a loop that copies into a call of `memcpy`. Small
+//! sizes matter: a launch's arguments, names. Strings are read byte by byte: a checker would report reads beyond
+//! their end.
 
 use std::arch::global_asm;
 

@@ -1,7 +1,7 @@
-//! System calls under the C library's names, past whoever has put himself in its place.
+//! System calls under the C library's names, so that no other interposer intercepts them.
 //!
-//! None is a point at which a thread can be cancelled, and none looks at its arguments. The answer and errno are as
-//! the C library gives them. Numbers: arch/x86/entry/syscalls/syscall_64.tbl of Linux.
+//! None is a thread-cancellation point, and none checks its arguments. Results and errno are as in the C library.
+//! Numbers: arch/x86/entry/syscalls/syscall_64.tbl of Linux.
 
 use std::arch::global_asm;
 use std::ffi::c_long;

@@ -1,9 +1,9 @@
-//! Memory of our own, straight from the system.
+//! The library's own heap, straight from the system.
 //!
-//! A program's `malloc` may be a sanitizer's, which wants every piece given back or reachable, and may call CUDA.
-//! Pieces have sizes of powers of two, and lie in a list for each size without a lock: a fork may come between any
-//! two instructions of another thread, and the child has the lists as they are. Small pieces are never given back to
-//! the system. Must not know: what is kept in it.
+//! A program's `malloc` may be a sanitizer's, which reports every block that is neither freed nor reachable, and may
+//! call CUDA. Blocks have sizes of powers of two, and are in a lock-free list for each size: a fork may come between
+//! any two instructions of another thread, and the child has consistent lists. Small blocks are never returned to the
+//! system. Must not know: what is stored in it.
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::arch::asm;

@@ -1,8 +1,8 @@
-//! What is found instead of asked for: two functions of the C library in its own tables, variables in the
-//! environment's array, random bytes where nothing depends on their being so.
+//! What this library reads directly instead of calling the C library: two functions in libc's own symbol table,
+//! environment variables from the array, random bytes where their quality does not matter.
 //!
-//! `dl_iterate_phdr` is the only way to the list of objects under its lock, and `clock_gettime` the only one to the
-//! clock without a system call (which costs five times as much, and which a sandbox may refuse).
+//! `dl_iterate_phdr` is the only access to the list of objects under its lock, and `clock_gettime` the only one to
+//! the clock without a system call (which costs five times as much, and which a sandbox may refuse).
 
 use std::arch::{global_asm, x86_64::_rdtsc};
 use std::ffi::{CStr, c_char, c_int, c_void};

@@ -1,6 +1,7 @@
-//! Archives of a static runtime (`libcudart_static.a`), by which the functions of a stripped one are found.
+//! Archives of a static runtime (`libcudart_static.a`), by which the functions of a stripped runtime are found.
 //!
-//! Owns: where they are looked for: what the user names, the wheels beside the library, toolkits. Must not know: what is in them.
+//! Owns: where they are searched: what the user names, the wheels beside the library, toolkits. Must not know: what
+//! is in them.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};

@@ -1,10 +1,11 @@
-//! NVIDIA's ptxas as a process of its own, where a program with CUDA has nvcc make a cubin.
+//! NVIDIA's ptxas as a separate process, when a program that uses CUDA makes nvcc build a cubin.
 //!
-//! PyCUDA starts `nvcc --cubin` and loads what it gets. nvcc takes ptxas from its own folder, so no variable leads it to the
-//! stand-in. But the audit library is loaded into that ptxas, too: before it begins, the process becomes the stand-in.
-//! A build keeps NVIDIA's: there, nvcc makes other files than cubins, or nobody above it has called `cuInit`.
+//! PyCUDA starts `nvcc --cubin` and loads the result. nvcc takes ptxas from its own folder, so no variable can lead
+//! it to the stand-in. But the audit library is loaded into that ptxas, too: before ptxas starts, the process
+//! executes the stand-in. A build keeps NVIDIA's: there, nvcc makes other files than cubins, or no parent process has
+//! called `cuInit`.
 //!
-//! Owns: who asks for what, by /proc. Must not know: what the stand-in does (`crates/cli/src/stand_in`).
+//! Owns: which process asks for what, by /proc. Must not know: what the stand-in does (`crates/cli/src/stand_in`).
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;

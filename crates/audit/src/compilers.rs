@@ -1,12 +1,13 @@
-//! NVIDIA's compilers inside a program, cuBLAS and cuFFT: some of their functions lead to libcushim_compilers.so. So does one
-//! that cuRAND imports.
+//! Redirects functions of NVIDIA's compilers inside a program, of cuBLAS and of cuFFT to libcushim_compilers.so, and
+//! one function that cuRAND imports.
 //!
-//! What the loader answers to whoever looks for such a function, by linking or by `dlsym`, is what the library's symbol
-//! table says. So the table's entry in memory is changed, before anything is bound to the library, and the code stays as
-//! it is: it is called from there. Source of the table's form: `crates/compilers/src/table.rs`.
+//! When the loader resolves such a function, by linking or by `dlsym`, it reads the library's symbol table. So this
+//! module changes the entry in memory, before anything is bound to the library, and the code stays unchanged:
+//! libcushim_compilers.so calls it. Source of the table's form: `crates/compilers/src/table.rs`.
 //!
-//! What a library imports is an entry of its table, too. The loader searches for it by name, unless the entry is one that the library
-//! has for itself (ELF-64, "Symbol Table": local binding, hidden visibility); then the entry's own address is taken.
+//! A library's import is an entry of its symbol table, too. The loader searches for it by name, unless the entry is
+//! local to the library (ELF-64, "Symbol Table": local binding, hidden visibility); then it uses the entry's own
+//! address.
 //!
 //! Owns: which libraries these are, and the entries. Must not know: what the functions do.
 

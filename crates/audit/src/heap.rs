@@ -1,7 +1,7 @@
-//! Memory of this library's own, straight from the system.
+//! This library's own heap, straight from the system.
 //!
-//! Owns the heap. The C library of this namespace has one, too, but valgrind takes `realloc` and `free` of every C library for its own
-//! while memory from before is in use, and ends in a fault. Must not know: what is kept in it.
+//! Owns the heap. The C library of this namespace has one, too, but valgrind replaces `realloc` and `free` of every C
+//! library while memory from before is in use, and crashes. Must not know: what is stored in it.
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::ptr;

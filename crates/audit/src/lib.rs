@@ -1,28 +1,28 @@
-//! libcushim_audit.so: leads statically linked CUDA runtimes to the preloaded libraries.
+//! libcushim_audit.so: redirects statically linked CUDA runtimes to the preloaded libraries.
 //!
-//! The loader calls an audit library (LD_AUDIT, rtld-audit(7)) when objects were mapped and before any of
-//! their constructors runs, at the start and in every `dlopen`: the only moment at which a runtime inside
-//! a Python extension can be redirected before it registers its kernels. An object that has such a runtime
-//! gets a jump at the entry of each of its functions, to the function of that name in the first preloaded
-//! library that has it: libcushim.so, else the stand-in for that major's libcudart. It is destroyed by
-//! that, so it is done only for backends other than `native`.
+//! The loader calls an audit library (LD_AUDIT, rtld-audit(7)) after objects were mapped and before any of their
+//! constructors runs, at the start and in every `dlopen`: the only moment at which a runtime inside a Python
+//! extension can be redirected before it registers its kernels. In an object with such a runtime, the entry of each
+//! runtime function is overwritten by a jump to the function of that name in the first preloaded library that has it:
+//! libcushim.so, else the stand-in for that major's libcudart. The original function is destroyed, so this is done
+//! only for backends other than `native`.
 //!
-//! Where it cannot be done the process goes on: over NVIDIA's driver (backend `driver`) the runtime in
-//! question works as it always did. Elsewhere it is said, and for that runtime there is no driver
-//! (`cushim_refused` in libcushim.so), since NVIDIA's runtime over a driver that is not NVIDIA's crashes.
+//! If it cannot be done, the process goes on: over NVIDIA's driver (backend `driver`) the runtime works as before. On
+//! other backends a message says so, and that runtime finds no driver (`cushim_refused` in libcushim.so), because
+//! NVIDIA's runtime crashes over a driver that is not NVIDIA's.
 //!
-//! Audit libraries live in a namespace of their own, with a C library of their own. Other objects are
-//! known by address only; the loader's lock is held throughout.
+//! Audit libraries have their own namespace, with their own C library. Other objects are known by address only; the
+//! loader's lock is held throughout.
 //!
-//! It also leads NVIDIA's compilers inside a program (NVRTC, nvJitLink) and cuBLAS' products to libcushim_compilers.so, if
-//! that is preloaded.
+//! It also redirects NVIDIA's compilers inside a program (NVRTC, nvJitLink), cuBLAS' products and cuFFT to
+//! libcushim_compilers.so, if that is preloaded.
 //!
 //! - [`archives`](mod@archives): where archives of a static runtime are;
-//! - [`assembler`](mod@assembler): NVIDIA's ptxas as a process of its own;
-//! - [`compilers`](mod@compilers): those;
+//! - [`assembler`](mod@assembler): NVIDIA's ptxas as a separate process;
+//! - [`compilers`](mod@compilers): NVIDIA's compilers, cuBLAS, cuFFT;
 //! - [`heap`]: its memory;
 //! - [`map`]: objects and files;
-//! - [`names`]: other names of the preloaded libraries;
+//! - [`names`]: further names of the preloaded libraries;
 //! - [`object`]: what is done with one object;
 //! - [`observe`]: what is mapped, for `cushim doctor`;
 //! - [`write`](mod@write): memory;

@@ -1,7 +1,6 @@
 //! Loaded objects, and files as bytes.
 //!
-//! Owns: the loader's list (`struct link_map`, link.h) and mapping files to read them. Must not know: what
-//! is in them.
+//! Owns: the loader's list (`struct link_map`, link.h) and mapping files to read them. Must not know: their contents.
 
 use std::ffi::{CStr, OsStr, c_char, c_void};
 use std::fs::File;

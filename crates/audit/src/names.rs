@@ -1,11 +1,11 @@
-//! Names by which programs open CUDA's libraries, besides those that the preloaded ones have.
+//! Further names by which programs open CUDA's libraries.
 //!
-//! The loader answers a name from what is loaded where it is a file's or a SONAME: `libcuda.so.1`. It would search
-//! folders for `libcuda.so`, which comes with toolkits and drivers and means the same library; LLVM's libomptarget and
-//! many bindings open that one. Such a name is answered with the path of the preloaded library, of which the loader
-//! sees that it is loaded. A name with a folder is the file's that it names, and means the library if there is such a file: Python's
-//! packages open `libcudart.so.13` of a wheel by its path, and that runtime takes NVIDIA's driver only. Over that driver it stays what
-//! it is.
+//! The loader uses a loaded library for a name if it is that library's file or SONAME: `libcuda.so.1`. For
+//! `libcuda.so`, which toolkits and drivers install and which means the same library, it would search folders; LLVM's
+//! libomptarget and many bindings open that one. For such a name, this module returns the path of the preloaded
+//! library, which the loader knows is loaded. A name with a folder means that file; it means the preloaded library if
+//! there is such a file: Python's packages open `libcudart.so.13` of a wheel by its path, and that runtime works over
+//! NVIDIA's driver only. Over that driver it stays unchanged.
 //!
 //! Owns: which name means which library. Must not know: objects.
 

@@ -1,7 +1,7 @@
-//! One loaded object: is there a runtime inside, and where is it to lead?
+//! One loaded object: whether it contains a runtime, and where that is redirected to.
 //!
-//! Owns: the order of the questions, the cheap ones first: most objects of most processes are of no
-//! concern. Must not know: how memory is written.
+//! Owns: the order of the tests, the cheap ones first: most objects of most processes do not matter. Must not know:
+//! how memory is written.
 
 use std::borrow::Cow;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};

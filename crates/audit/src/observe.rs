@@ -1,7 +1,8 @@
-//! `cushim doctor -- PROG`: which files the loader maps, and which names it is asked for, one record each.
+//! `cushim doctor -- PROG`: records the files that the loader maps, and the names that it is asked for.
 //!
-//! Owns: CUSHIM_OBSERVE, the file for it, and how a record looks; `crates/cli/src/doctor/observed/told.rs` reads it. A record
-//! that cannot be written is marked at the beginning of the file, which takes no room. Must not know: what is made of it.
+//! Owns: CUSHIM_OBSERVE, its file, and the format of a record; `crates/cli/src/doctor/observed/told.rs` reads it. If
+//! a record cannot be written, a mark at the start of the file says so, which takes no space. Must not know: how the
+//! records are used.
 
 use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};

@@ -1,4 +1,4 @@
-//! What the environment asks, and what is said on stderr.
+//! Settings from the environment, and messages on stderr.
 //!
 //! Owns: CUSHIM_BACKEND, CUSHIM_SYMBOLS and CUSHIM_LOG as far as they concern this library. Must not know:
 //! objects.

@@ -1,4 +1,4 @@
-//! Memory: the jumps, and the ranges for which there is no driver.
+//! Writes memory: the jumps, and the ranges of code that finds no driver.
 //!
 //! Owns: changing access rights and back, the comparison before anything is overwritten, the table
 //! `cushim_refused` of libcushim.so. Must not know: symbols.

@@ -1,9 +1,9 @@
 //! Bodies of functions: each use of a bound variable.
 //!
-//! An instruction that names one is preceded by a load of its address from the table into a register that this
-//! crate adds, which takes the name's place. Where a constant is bound, addresses of constants are generic ones in
-//! all of the text, as they may come together in one register: `.const` goes from what loads through a register.
-//! Owns: where statements begin and end. Must not know: module level.
+//! Before an instruction that names a bound variable, a load of its address from the table into a new register is
+//! inserted; the register replaces the name. If a constant is bound, addresses of constants are generic in the whole
+//! text, because they may meet in one register: `.const` is removed from loads through a register. Owns: where
+//! statements begin and end. Must not know: module level.
 
 use std::ops::Range;
 

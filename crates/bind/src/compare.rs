@@ -1,6 +1,6 @@
-//! Which variables of a replacement are the program's.
+//! Which variables of a replacement are bound to the program's.
 //!
-//! Must not know: how they are reached.
+//! Must not know: how they are accessed.
 
 use crate::declare::{Space, Variable};
 use crate::theirs::Theirs;

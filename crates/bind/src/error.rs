@@ -1,4 +1,4 @@
-//! Why a PTX text is not rewritten.
+//! Reasons why a PTX text is not rewritten.
 
 use std::fmt;
 

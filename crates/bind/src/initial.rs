@@ -1,8 +1,7 @@
 //! Initialisers that hold the address of a bound variable.
 //!
-//! Such an address is not known when the text is compiled: the element is 0 in the rewritten text, and a
-//! [`Fixup`] says what is to be written there before the first launch. Owns: the forms of such elements. Must not
-//! know: bodies.
+//! Such an address is not known when the text is compiled: the element is 0 in the rewritten text, and a [`Fixup`]
+//! says what to write there before the first launch. Owns: the forms of such elements. Must not know: bodies.
 
 use std::ops::Range;
 

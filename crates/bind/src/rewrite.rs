@@ -1,6 +1,6 @@
-//! A replacement's PTX with the uses of bound variables made uses of addresses.
+//! Rewrites a replacement's PTX: uses of bound variables become uses of addresses.
 //!
-//! Owns: module level, and putting the text together. Must not know: statements ([`crate::body`]).
+//! Owns: module level, and assembling the text. Must not know: statements ([`crate::body`]).
 
 use std::collections::BTreeSet;
 use std::ops::Range;

@@ -1,6 +1,6 @@
-//! A replacement, all its parts, as it serves one image of the program's.
+//! A replacement with all its images, prepared for one image of the program.
 //!
-//! Owns: what is done where a replacement has machine code, too. Must not know: containers.
+//! Owns: the treatment of a replacement that also has machine code. Must not know: containers.
 
 use cushim_image::inventory::ImageKind;
 use cushim_image::{Format, Limits};

@@ -1,4 +1,4 @@
-//! The variables of the image that a kernel is replaced in.
+//! The variables of the program's image whose kernel is replaced.
 //!
 //! Must not know: the replacement.
 

@@ -1,6 +1,7 @@
-//! Reading and writing an element, as PTX.
+//! PTX that reads and writes an element.
 //!
-//! Owns: how each type becomes what is computed with, and back. Must not know: which kernel it is for.
+//! Owns: the conversion of each type to the type of the computation, and back. Must not know: the kernel that uses
+//! it.
 
 use std::fmt::Write as _;
 

@@ -1,9 +1,9 @@
-//! Element by element: `d = alpha * op(a) + beta * op(b)`, `d = a * b`, and vectors the same way.
+//! Element-wise operations: `d = alpha * op(a) + beta * op(b)`, `d = a * b`, and the same for vectors.
 //!
-//! A thread has a row, and goes through columns. `d` may be `a` or `b`, but for turned ones.
+//! Each thread handles one row, and iterates over columns. `d` may be `a` or `b`, unless that is transposed.
 //!
-//! Owns: the kernels' text and parameter, and which arguments are right. Source: cuBLAS' documentation, "geam()", "dgmm()",
-//! "axpy()", "scal()", "copy()". Must not know: how they are launched.
+//! Owns: the kernels' PTX and parameter, and which arguments are valid. Source: cuBLAS' documentation, "geam()",
+//! "dgmm()", "axpy()", "scal()", "copy()". Must not know: how they are launched.
 
 use std::ffi::c_void;
 use std::fmt::Write as _;

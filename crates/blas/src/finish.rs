@@ -1,9 +1,9 @@
-//! What becomes of a product before it is rounded: `d = f(alpha * sum + beta * c + bias)`, as PTX for its types.
+//! The epilogue of a product: `d = f(alpha * sum + beta * c + bias)`, as PTX for its types.
 //!
-//! A thread has a row of the sum, which another kernel has left in memory, and goes through columns.
+//! Each thread handles one row of the sum, which another kernel has stored in memory, and iterates over columns.
 //!
-//! Owns: the text, and the layout of its one parameter. Source: cuBLAS' documentation, "cublasLtEpilogue_t". Must not know: how
-//! it is launched, where the arguments come from.
+//! Owns: the PTX, and the layout of its one parameter. Source: cuBLAS' documentation, "cublasLtEpilogue_t". Must not
+//! know: how it is launched, where the arguments come from.
 
 use std::fmt::Write as _;
 use std::mem::offset_of;

@@ -1,10 +1,10 @@
 //! The kernel of a product, as PTX for its types.
 //!
-//! A thread computes one row of a tile of columns. Neighbouring threads have neighbouring rows, so that a matrix without
-//! transposition is read in order. Sums are made of 256 products at a time, and those sums are added: the error grows
-//! with `k / 256`, not with `k`.
+//! A thread computes one row of a tile of columns. Neighbouring threads have neighbouring rows, so that accesses to a
+//! matrix without transposition are contiguous. 256 products at a time are summed, and those sums are added: the
+//! error grows with `k / 256`, not with `k`.
 //!
-//! Owns: the text, and the layout of its one parameter. Must not know: how it is loaded, what the matrices are for.
+//! Owns: the PTX, and the layout of its one parameter. Must not know: how it is loaded, what the matrices are for.
 
 use std::fmt::Write as _;
 use std::mem::offset_of;

@@ -1,7 +1,7 @@
 //! Types of a matrix' elements.
 //!
-//! Owns: `cudaDataType_t`'s numbers that are computed with, their sizes and names. Source: library_types.h. Must not
-//! know: which of them go together ([`super::product`]).
+//! Owns: the supported numbers of `cudaDataType_t`, their sizes and names. Source: library_types.h. Must not know:
+//! which of them can be combined ([`super::product`]).
 
 /// One number, or one part of a complex one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -1,6 +1,6 @@
-//! The launches: of a product, of a triangle's solution, of what becomes of elements and vectors.
+//! The launches: of a product, a triangular solve, and operations on elements and vectors.
 //!
-//! Owns: grids, and the statuses that the driver's answers become. Must not know: what the kernels compute.
+//! Owns: grids, and the conversion of the driver's errors to statuses. Must not know: what the kernels compute.
 
 use std::ffi::c_void;
 

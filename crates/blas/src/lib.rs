@@ -1,14 +1,15 @@
-//! Linear algebra: what cuBLAS' functions compute, by kernels that every backend compiles.
+//! Linear algebra: cuBLAS' functions, by kernels that every backend compiles.
 //!
-//! cuBLAS chooses kernels by the GPU, and most of them are machine code. `crates/compilers` leads its products here.
+//! cuBLAS chooses kernels by the GPU, and most of them are machine code. `crates/compilers` redirects its products
+//! here.
 //!
 //! - [`kind`]: types of elements;
-//! - [`product`]: one product, and whether its arguments are right;
+//! - [`product`]: one product, and whether its arguments are valid;
 //! - [`kernel`]: the PTX for its types;
 //! - [`triangle`]: systems of equations with a triangular matrix;
 //! - [`elements`]: sums and products element by element;
-//! - [`reduce`]: vectors that become one number;
-//! - [`matmul`]: products with an epilogue, of [`finish`] and [`sums`];
+//! - [`reduce`]: reductions of vectors to one number;
+//! - [`matmul`]: products with an epilogue, composed of [`finish`] and [`sums`];
 //! - [`launch`](mod@launch): the launches.
 //!
 //! Owns: the kernels. Must not know: cuBLAS' handles, or who calls.

@@ -1,10 +1,11 @@
-//! A product with what becomes of it, as cuBLASLt has it: `d = f(alpha * op(a) * op(b) + beta * c + bias)`.
+//! A product with an epilogue, as in cuBLASLt: `d = f(alpha * op(a) * op(b) + beta * c + bias)`.
 //!
-//! Where `f` is nothing and `d` is `c`, one kernel computes all ([`crate::product`]). Else the sums go to memory of our own in the type that
-//! is computed with, and a second kernel finishes ([`crate::finish`]), so that nothing is rounded twice.
+//! If `f` is the identity and `d` is `c`, one kernel computes everything ([`crate::product`]). Otherwise the sums are
+//! stored in memory of this library, in the type of the computation, and a second kernel applies the epilogue
+//! ([`crate::finish`]), so that nothing is rounded twice.
 //!
-//! Owns: which types, layouts and functions there are, and the launches. Source: cuBLAS' documentation, "cublasLtMatmul()". Must
-//! not know: cuBLASLt's descriptors.
+//! Owns: the supported types, layouts and functions, and the launches. Source: cuBLAS' documentation,
+//! "cublasLtMatmul()". Must not know: cuBLASLt's descriptors.
 
 use std::ffi::c_void;
 

@@ -1,6 +1,6 @@
-//! One product of matrices, or a batch: `c = alpha * op(a) * op(b) + beta * c`, in columns as cuBLAS has them.
+//! One product of matrices, or a batch: `c = alpha * op(a) * op(b) + beta * c`, column-major as in cuBLAS.
 //!
-//! Owns: which types go together, which arguments are right, and the kernel's form and parameter. Source: cuBLAS'
+//! Owns: which types can be combined, which arguments are valid, and the kernel's form and parameter. Source: cuBLAS'
 //! documentation, "cublas<t>gemm()" and "cublasGemmEx()". Must not know: how it is launched.
 
 use std::ffi::c_void;

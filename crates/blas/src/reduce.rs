@@ -1,10 +1,11 @@
-//! What becomes of vectors as one number: products of two vectors, norms, sums of absolute values, and where the
-//! greatest or smallest element stands.
+//! Reductions of vectors to one number: dot products, norms, sums of absolute values, and the index of the greatest
+//! or smallest element.
 //!
-//! One block computes it, each of its threads every 256th element, always in the same order. Sums are doubles. The norm of
-//! doubles is computed of elements over a power of two, so that no square overflows or vanishes.
+//! One block computes it; each of its threads handles every 256th element, always in the same order. Sums are
+//! doubles. For the norm of doubles, elements are divided by a power of two, so that no square overflows or
+//! underflows.
 //!
-//! Owns: the kernels' text and parameter. Source: cuBLAS' documentation, "cuBLAS Level-1 Function Reference". Must not
+//! Owns: the kernels' PTX and parameter. Source: cuBLAS' documentation, "cuBLAS Level-1 Function Reference". Must not
 //! know: how they are launched.
 
 use std::fmt::Write as _;

@@ -1,7 +1,7 @@
-//! Products of which one half is stored: a matrix times itself turned, or times another one.
+//! Symmetric and Hermitian products, of which one half is stored: a matrix times its own transpose, or another one's.
 //!
-//! Owns: which arguments are right. Source: cuBLAS' documentation, "syrk()", "herk()", "syr2k()", "her2k()", "syrkx()", "herkx()".
-//! Must not know: how they are launched.
+//! Owns: which arguments are valid. Source: cuBLAS' documentation, "syrk()", "herk()", "syr2k()", "her2k()",
+//! "syrkx()", "herkx()". Must not know: how they are launched.
 
 use std::ffi::c_void;
 

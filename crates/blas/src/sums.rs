@@ -1,8 +1,8 @@
-//! The sums of a matrix' rows, as vectors: what a bias has for gradient.
+//! The sums of a matrix' rows, as a vector: the gradient of a bias.
 //!
-//! A thread has a row, and adds its elements in their order.
+//! Each thread handles one row, and adds its elements in order.
 //!
-//! Owns: the text, and the layout of its one parameter. Must not know: how it is launched.
+//! Owns: the PTX, and the layout of its one parameter. Must not know: how it is launched.
 
 use std::fmt::Write as _;
 use std::mem::offset_of;

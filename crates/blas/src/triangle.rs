@@ -1,9 +1,9 @@
-//! Systems of equations with a triangular matrix: `op(t) * x = alpha * b`, or `x * op(t) = alpha * b`, in the place of `b`.
+//! Triangular systems of equations: `op(t) * x = alpha * b`, or `x * op(t) = alpha * b`; the result overwrites `b`.
 //!
-//! A thread computes one right-hand side, element by element; what it has stored it reads again. Of an upper triangle the
-//! order is turned, so that there is one kernel: a lower triangle, from its first row on.
+//! A thread computes one right-hand side, element by element, and reads back what it has stored. An upper triangle is
+//! traversed in reverse, so that one kernel suffices: a lower triangle, from its first row on.
 //!
-//! Owns: the kernel's text and parameter, and which arguments are right. Source: cuBLAS' documentation,
+//! Owns: the kernel's PTX and parameter, and which arguments are valid. Source: cuBLAS' documentation,
 //! "cublas<t>trsm()". Must not know: how it is launched.
 
 use std::ffi::c_void;

@@ -1,8 +1,8 @@
-//! A bit for each byte of device memory: set where an access needs no closer look.
+//! One bit for each byte of device memory: set if an access needs no further check.
 //!
-//! Owns the bits, in a mapping of an eighth of the range's addresses, of which pages take memory once a bit in them is
-//! set. Threads set and clear bits beside each other's, so each change of part of a word is one atomic operation. Must
-//! not know what a bit means.
+//! Owns the bits, in a mapping of an eighth of the range's addresses, whose pages take memory once a bit in them is
+//! set. Several threads set and clear neighbouring bits, so each change of part of a word is one atomic operation.
+//! Must not know what a bit means.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 

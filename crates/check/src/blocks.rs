@@ -1,7 +1,7 @@
-//! Allocations: those that are there, and those that were freed a while ago.
+//! Allocations: live ones, and recently freed ones.
 //!
-//! Owns what is known of each, which one an address belongs to, and how long memory that was freed stays unused. Must not
-//! know whether an access is right.
+//! Owns the record of each, finding the allocation of an address, and how long freed memory stays unused. Must not
+//! know whether an access is valid.
 
 use std::collections::{BTreeMap, VecDeque};
 

@@ -1,7 +1,7 @@
-//! What the arguments of a launch point into.
+//! The allocations that a launch's arguments point into.
 //!
-//! Owns the bounds of each, and what is told of an access that leaves them for another allocation. Must not know how addresses
-//! are computed ([`cushim_ptx::origin`] says from which parameter), or how kernels run.
+//! Owns the bounds of each, and the finding for an access that leaves them for another allocation. Must not know how
+//! addresses are computed ([`cushim_ptx::origin`] determines the parameter), or how kernels run.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What the driver and the runtime tell.
+//! Reports from the driver and the runtime.
 //!
 //! Owns [`Checks`] for a [`Checker`]. Must not know kernels.
 

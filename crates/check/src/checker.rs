@@ -1,8 +1,8 @@
-//! What is known of the program's memory, and what is wrong with how it is used.
+//! The state of the program's memory, and the rules for its use.
 //!
-//! Owns the table of allocations with the marks of their bytes, and the rules: which bytes may be accessed, which have
-//! been written. A byte is marked when any access of it is right: in an allocation that is in use, and, where reads of what
-//! nobody wrote are looked for, written. Must not know how kernels run.
+//! Owns the table of allocations with the marks of their bytes, and the rules: which bytes may be accessed, which
+//! have been written. A byte is marked if any access of it is valid: in a live allocation and, if reads of unwritten
+//! memory are checked, written. Must not know how kernels run.
 
 use std::collections::HashMap;
 use std::sync::Mutex;

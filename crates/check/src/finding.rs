@@ -1,7 +1,7 @@
-//! A finding, and the line that tells it.
+//! A finding, and its line in the file.
 //!
-//! Owns what is told of one, which findings are the same, and the file's lines: each is a JSON object. Must not know how
-//! anything was found.
+//! Owns the contents of a finding, which findings are the same, and the file's lines: each is a JSON object. Must not
+//! know how anything was found.
 
 use std::collections::HashMap;
 use std::path::Path;

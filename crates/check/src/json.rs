@@ -1,6 +1,6 @@
 //! JSON objects in one line.
 //!
-//! Owns how texts are written in them. Must not know what is told.
+//! Owns how strings are escaped. Must not know the contents.
 
 use std::fmt::{Display, Write};
 

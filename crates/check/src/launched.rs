@@ -1,6 +1,6 @@
-//! What was launched.
+//! A launch.
 //!
-//! Owns what findings and the order of launches need of one. Must not know what is looked for.
+//! Owns what findings and the order of launches need to know of one. Must not know what is checked.
 
 use std::sync::Arc;
 

@@ -1,10 +1,12 @@
-//! What `cushim check` looks for while kernels run on the CPU.
+//! The checks of `cushim check`, while kernels run on the CPU.
 //!
-//! Owns what is remembered of memory, blocks and calls, the rules, and the findings. Each of its parts knows one thing:
-//! [`options`] what is looked for, [`bits`] a bit for each byte of device memory, [`blocks`] allocations, [`bounds`] what arguments point into, [`stray`] addresses that no allocation explains, [`checker`] the
-//! rules about memory, [`calls`] what driver and runtime tell, [`look`] what kernels do, [`race`] what their threads do to each other, [`trail`] places in the program, [`variable`] variables, [`python`] those in Python code,
-//! [`finding`] what is told, [`json`] its form, [`lines`] the file for it. Must not know how kernels run, or where memory comes from: engines show what
-//! they do ([`cushim_ptx::exec::Watch`]), and whoever owns memory says what it gives and takes back.
+//! Owns the state of memory, blocks and calls, the rules, and the findings. Each module has one subject: [`options`]
+//! which checks are enabled, [`bits`] a bit for each byte of device memory, [`blocks`] allocations, [`bounds`] what
+//! arguments point into, [`stray`] addresses far from every allocation, [`checker`] the rules for memory, [`calls`]
+//! reports of driver and runtime, [`look`] accesses of kernels, [`race`] races between threads, [`trail`] stacks of
+//! the host, [`variable`] variables, [`python`] stacks of Python code, [`finding`] findings, [`json`] their format,
+//! [`lines`] their file. Must not know how kernels run, or where memory comes from: engines report accesses
+//! ([`cushim_ptx::exec::Watch`]), and the owner of memory reports allocations and frees.
 
 pub mod bits;
 pub mod blocks;

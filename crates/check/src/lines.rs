@@ -1,8 +1,8 @@
-//! The file in which processes tell the launcher what they found.
+//! The file by which processes report findings to the launcher.
 //!
-//! Owns how a line gets into it, and what happens where it does not: a disk is full, a limit of the process is reached. That is
-//! marked at the file itself, which takes no room, so that the launcher knows that something is missing. Must not know what
-//! the lines say.
+//! Owns writing a line, and what happens if that fails because a disk is full or a limit of the process is reached:
+//! the file itself is marked, which takes no space, so that the launcher knows that something is missing. Must not
+//! know what the lines contain.
 
 use std::fs::File;
 use std::io::{self, Write};

@@ -1,6 +1,6 @@
-//! Looking on while a kernel runs.
+//! Observes a kernel while it runs.
 //!
-//! Owns what is remembered of a launch and of a block, and the findings in kernels. Must not know how kernels run.
+//! Owns the state of a launch and of a block, and the findings in kernels. Must not know how kernels run.
 
 use std::ops::Deref;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
-//! What is looked for, as the launcher says it in the environment.
+//! The enabled checks, from environment variables that the launcher sets.
 //!
-//! Owns the variables' names and meaning. Must not know who looks.
+//! Owns the variables' names and meaning. Must not know who checks.
 
 use std::ffi::OsString;
 use std::path::PathBuf;

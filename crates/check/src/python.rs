@@ -1,11 +1,12 @@
-//! Where a thread of a Python process is in its Python code.
+//! The Python stack of a thread in a Python process.
 //!
-//! Owns how Python is asked, and the text that it answers. Must not know why somebody asks.
+//! Owns how Python is asked, and its output. Must not know why somebody asks.
 //!
-//! Python's own `_Py_DumpTraceback`, which `faulthandler` stands on, writes a thread's frames into a file. It takes no lock and
-//! no reference: the thread is inside of a call, so that its frames stay as they are, whether it holds the interpreter's lock or
-//! has let it go for the call (as ctypes and PyTorch do). Waiting for that lock could wait for ever. Python 3.9, 3.10 and, from 3.13 on, all do
-//! not export the function: there are no Python frames then.
+//! Python's own `_Py_DumpTraceback`, which `faulthandler` uses, writes a thread's frames into a file. It takes no
+//! lock and no reference: the thread is inside a call, so its frames do not change, whether it holds the
+//! interpreter's lock or has released it for the call (as ctypes and PyTorch do). Waiting for that lock could block
+//! for ever. Python 3.9, 3.10 and all versions from 3.13 on do not export the function: there are no Python frames
+//! then.
 
 use std::ffi::{CStr, c_int, c_void};
 use std::fs::File;

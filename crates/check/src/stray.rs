@@ -1,7 +1,7 @@
-//! Addresses that no allocation explains.
+//! Addresses outside of every allocation.
 //!
-//! Owns what is said of a null pointer, of ordinary memory of the host, and of what is far from everything. Must not
-//! know allocations: it is told of the nearest.
+//! Owns the messages about null pointers, ordinary host memory, and addresses far from everything. Must not know
+//! allocations: the caller passes the nearest one.
 
 /// Below this no allocation ever is: an address there comes of a null pointer.
 const NULL: u64 = 1 << 16;

@@ -1,7 +1,7 @@
-//! Where in the program a call comes from, as people read it.
+//! The host stack of a call, as text for people.
 //!
-//! Owns which frames of a stack are the program's: those behind the last one of ours or of CUDA's, up to where the thread
-//! began. Must not know why somebody asks.
+//! Owns which frames of a stack belong to the program: those after the last frame of cushim or CUDA, up to the
+//! thread's start. Must not know why somebody asks.
 
 use std::backtrace::Backtrace;
 use std::sync::Arc;

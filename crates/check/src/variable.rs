@@ -1,6 +1,6 @@
 //! The variable that a finding is about.
 //!
-//! Owns what is told of one, and its name in messages. Must not know where variables lie: the module does
+//! Owns its description, and its name in messages. Must not know where variables are: the module does
 //! ([`cushim_ptx::exec::Variable`]), and the table of allocations.
 
 use cushim_names::{Name, elide};

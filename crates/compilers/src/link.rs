@@ -1,7 +1,8 @@
-//! nvJitLink: its PTX inputs are linked here, intermediate code of LLVM by NVIDIA's library to PTX.
+//! nvJitLink: cushim links its PTX inputs; NVIDIA's library links LLVM's intermediate code to PTX.
 //!
-//! NVIDIA's link is made beside ours, so that wrong options are refused by it; it gets `-ptx` with `-lto`, which makes it
-//! stop at PTX. Source: nvJitLink's documentation, "User Interface". Must not know: how texts are joined ([`Session`]).
+//! NVIDIA's link is created beside cushim's, so that it refuses invalid options; it gets `-ptx` with `-lto`, which
+//! makes it stop at PTX. Source: nvJitLink's documentation, "User Interface". Must not know: how texts are linked
+//! ([`Session`]).
 
 use std::collections::HashMap;
 use std::ffi::{CStr, c_char};

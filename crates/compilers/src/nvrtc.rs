@@ -1,7 +1,7 @@
-//! NVRTC: a program for `sm_80` is compiled for `compute_80`, and its PTX is its cubin.
+//! NVRTC: a program for `sm_80` is compiled for `compute_80`, and its PTX takes the cubin's place.
 //!
-//! Owns: which options name an architecture, and which programs were asked for machine code. What is asked for otherwise
-//! (PTX, LTO-IR, OptiX) is untouched. Source: NVRTC's user guide, "Supported Compile Options". Must not know: PTX.
+//! Owns: which options name an architecture, and for which programs machine code was requested. Other outputs (PTX,
+//! LTO-IR, OptiX) are unchanged. Source: NVRTC's user guide, "Supported Compile Options". Must not know: PTX.
 
 use std::collections::HashSet;
 use std::ffi::{CStr, CString, c_char};

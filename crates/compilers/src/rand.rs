@@ -1,14 +1,15 @@
-//! cuRAND: that of CUDA 13 takes its kernels as PTX, and one of its generators is refused.
+//! cuRAND of CUDA 13: makes it use its PTX, and refuses one of its generators.
 //!
 //! libcurand has its kernels once for each capability, as machine code of that capability alone, and once as PTX. It
-//! chooses by what `cudaDeviceGetAttribute` says, before any of them is loaded: PTX is for GPUs that are newer than the
-//! library (seen in 10.4.5.25: a capability that it has no machine code for gets PTX, which is for 7.5). So the library
-//! is told of such a GPU, and the driver is given PTX. Everything else in the process is told the device's capability.
+//! chooses by the result of `cudaDeviceGetAttribute`, before any of them is loaded: PTX is for GPUs that are newer
+//! than the library (seen in 10.4.5.25: a capability for which it has no machine code gets PTX, which is for 7.5). So
+//! this module tells the library of such a GPU, and the driver gets PTX. Everything else in the process gets the
+//! device's real capability.
 //!
-//! MT19937 is not run: with a seed of 0 its numbers were not those of the library's generator on the host, and the process ended by
-//! a double free (10.4.5.25; the cause is not known). A wrong number is worse than none.
+//! MT19937 is refused: with a seed of 0 its numbers were not those of the library's generator on the host, and the
+//! process ended by a double free (10.4.5.25; the cause is not known). A wrong number is worse than none.
 //!
-//! Owns: what libcurand is told, and what it is not asked for. Must not know: how its imports are led here.
+//! Owns: what libcurand is told, and which generator is refused. Must not know: how its imports are redirected.
 
 use cushim_vbase::code::say_once;
 

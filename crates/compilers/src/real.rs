@@ -1,9 +1,9 @@
 //! NVIDIA's own functions, as the audit library finds them.
 //!
-//! A process may have several copies of one compiler (CuPy's and PyTorch's own). Each gets a place, and functions of its
-//! own here that know the place ([`super::table`]).
+//! A process may have several copies of one compiler (CuPy's and PyTorch's own). Each copy gets a slot, and its own
+//! functions here, which know the slot ([`super::table`]).
 //!
-//! Owns: the places. Must not know: what the functions do.
+//! Owns: the slots. Must not know: what the functions do.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -1,4 +1,5 @@
-//! The functions of NVIDIA's compilers, of cuBLAS and of cuFFT that are ours, of cuRAND the one that it imports and the one that creates generators, and their numbers.
+//! The redirected functions and their numbers: of NVIDIA's compilers, cuBLAS and cuFFT; of cuRAND the one that it
+//! imports and the one that creates generators.
 //!
 //! Owns: rows and their order. Must not know: where the functions are, what they do.
 

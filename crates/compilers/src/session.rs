@@ -1,7 +1,7 @@
-//! One link of nvJitLink's: what was added, and what becomes of it.
+//! One link of nvJitLink: its inputs and its result.
 //!
-//! Owns: gathering PTX, and joining it as `cuLink*` of our own driver does. Errors are numbers of `nvJitLinkResult` and a
-//! text for the log. Must not know: NVIDIA's library.
+//! Owns: collecting PTX, and linking it as `cuLink*` of cushim's driver does. Errors are numbers of `nvJitLinkResult`
+//! and a text for the log. Must not know: NVIDIA's library.
 
 use std::borrow::Cow;
 

@@ -1,8 +1,9 @@
-//! Which functions there are, for the audit library.
+//! The list of redirected functions, for the audit library.
 //!
-//! Owns: the table's form: for each row the name with a NUL, then for each place the distance
-//! from there to the function, 32 bits; an empty name ends it. It holds distances and no addresses, since the loader has
-//! not relocated this library when libnvrtc is linked to the program itself. Must not know: which functions there are ([`super::rows`]), what they do.
+//! Owns: the table's format: for each row the name with a NUL, then for each slot the distance from there to the
+//! function, 32 bits; an empty name ends it. It contains distances and no addresses, because the loader has not
+//! relocated this library yet when libnvrtc is linked to the program itself. Must not know: which functions there are
+//! ([`super::rows`]), what they do.
 
 use std::arch::naked_asm;
 

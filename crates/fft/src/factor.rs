@@ -1,5 +1,5 @@
-//! How a length is transformed: by a pass for each factor, or, where a prime is large, as a convolution whose length is a
-//! power of two (Bluestein's algorithm).
+//! The algorithm for a length: one pass for each factor, or, if a prime factor is large, a convolution whose length
+//! is a power of two (Bluestein's algorithm).
 //!
 //! Owns: the choice. Must not know: kernels.
 

@@ -1,7 +1,7 @@
-//! The kernels: their names, the parameter that all share, and the texts of those that read and write the program's memory.
+//! The kernels: their names, their common parameter, and the PTX of those that read and write the program's memory.
 //!
-//! A thread has an element. An inverse transform is the forward one of conjugate numbers, conjugate again: only these two
-//! kernels know of it.
+//! Each thread handles one element. An inverse transform is the forward one of conjugate numbers, conjugated again:
+//! only these two kernels know about it.
 //!
 //! Owns: these. Must not know: how lengths are transformed ([`super::pass`]), how kernels are loaded.
 

@@ -1,7 +1,7 @@
 //! Types of elements, and of transforms.
 //!
-//! Owns: `cufftType`'s and `cudaDataType`'s numbers that are computed with. Sources: cufft.h, library_types.h. Must not
-//! know: how they are computed.
+//! Owns: the supported numbers of `cufftType` and `cudaDataType`. Sources: cufft.h, library_types.h. Must not know:
+//! how transforms are computed.
 
 /// A real number in the program's memory, or one part of a complex one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

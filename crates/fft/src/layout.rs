@@ -1,7 +1,7 @@
-//! Where the elements of a transform lie in the program's memory.
+//! The layout of a transform's elements in the program's memory.
 //!
-//! Owns: the basic and the advanced layout. Source: cuFFT's documentation, "Data Layout" and "Advanced Data Layout". Must not
-//! know: what is computed of the elements.
+//! Owns: the basic and the advanced layout. Source: cuFFT's documentation, "Data Layout" and "Advanced Data Layout".
+//! Must not know: the computation.
 
 use crate::kind::Kind;
 

@@ -1,12 +1,13 @@
-//! Fourier transforms: what cuFFT's functions compute, by kernels that every backend compiles.
+//! Fourier transforms: cuFFT's functions, by kernels that every backend compiles.
 //!
-//! cuFFT's wheels hold machine code alone. `crates/compilers` leads its functions here. A transform is a row of launches
-//! in the plan's stream: the data are read into the work area as complex numbers, each dimension is transformed there, and the
-//! result is written. So copies, captures into graphs, bad addresses and `cushim check` are what they are for any kernel.
+//! cuFFT's wheels contain machine code only. `crates/compilers` redirects its functions here. A transform is a
+//! sequence of launches in the plan's stream: the data is read into the work area as complex numbers, each dimension
+//! is transformed there, and the result is written. So copies, graph captures, invalid addresses and `cushim check`
+//! work as for any kernel.
 //!
 //! - [`kind`]: types of elements and of transforms;
-//! - [`layout`]: where elements lie in memory;
-//! - [`factor`]: how a length is transformed;
+//! - [`layout`]: the addresses of elements;
+//! - [`factor`]: the algorithm for a length;
 //! - [`table`]: roots of unity;
 //! - [`plan`]: a transform, checked; its work area;
 //! - [`steps`]: the launches;

@@ -1,6 +1,6 @@
 //! A plan on a device: its tables, and its launches.
 //!
-//! Owns: the memory of tables. Must not know: handles, work areas of the program.
+//! Owns: the memory of tables. Must not know: handles, the program's work areas.
 
 use std::sync::{Mutex, PoisonError};
 

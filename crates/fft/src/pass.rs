@@ -1,9 +1,10 @@
 //! The kernels that transform lines in the work area.
 //!
-//! A pass of factor `r` turns transforms of length `done` into ones of length `r * done`, in Stockham's order, which leaves the
-//! result sorted. Lines lie `inner` elements apart from their neighbours, so that any dimension is transformed where it is.
+//! A pass of factor `r` turns transforms of length `done` into ones of length `r * done`, in Stockham's order, which
+//! leaves the result sorted. Neighbouring elements of a line are `inner` elements apart, so that any dimension is
+//! transformed in place.
 //!
-//! Owns: their texts. Must not know: how lengths are factored, how kernels are launched.
+//! Owns: their PTX. Must not know: how lengths are factored, how kernels are launched.
 
 use std::fmt::Write as _;
 use std::mem::offset_of;

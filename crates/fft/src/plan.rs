@@ -1,10 +1,10 @@
-//! A transform as a program asks for it, checked, and the work area that it needs.
+//! A requested transform, checked, and the work area that it needs.
 //!
-//! The work area has two buffers of complex numbers, between which passes go back and forth. A large batch is done some transforms
-//! at a time, so that the area stays small.
+//! The work area has two buffers of complex numbers, between which passes alternate. A large batch is done some
+//! transforms at a time, so that the area stays small.
 //!
-//! Owns: which requests are right, sizes, what is done at a time. Source: cuFFT's documentation, "cufftPlanMany()" and
-//! "cufftXtMakePlanMany()". Must not know: launches.
+//! Owns: which requests are valid, sizes, the number of transforms at a time. Source: cuFFT's documentation,
+//! "cufftPlanMany()" and "cufftXtMakePlanMany()". Must not know: launches.
 
 use crate::factor::{Way, way};
 use crate::kind::{Kind, Part};

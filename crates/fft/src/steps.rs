@@ -1,6 +1,6 @@
 //! The launches of a transform, in order.
 //!
-//! Owns: which kernels, with which parameters. Must not know: how they are launched, or where memory is from.
+//! Owns: the kernels and their parameters. Must not know: how they are launched, or where memory comes from.
 
 use crate::factor::{UNROLLED, Way};
 use crate::kernel::{Kernel, Parameter, What};

@@ -1,4 +1,4 @@
-//! Roots of unity, and what a convolution multiplies by. All are doubles, rounded once where singles are wanted.
+//! Roots of unity, and the factors of a convolution. All are computed as doubles, and rounded once for singles.
 //!
 //! Owns: these numbers. Must not know: kernels.
 

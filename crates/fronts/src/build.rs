@@ -1,7 +1,7 @@
 //! For the build scripts of the thin libraries.
 //!
-//! Owns how they are linked: SONAME, version node, and libvcuda.so as a library that they need and find
-//! beside themselves. Must not know: the functions.
+//! Owns how they are linked: SONAME, version node, and libvcuda.so as a dependency beside them. Must not know: the
+//! functions.
 
 use std::path::PathBuf;
 use std::process::Command;

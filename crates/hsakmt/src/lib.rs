@@ -1,6 +1,6 @@
 //! libhsakmt.so.1: the functions that AMD's runtime looks for, under their version.
 //!
-//! Owns: symbols and signatures, from hsakmt.h of version 5.2.3. Must not know: what is behind them (crate `kfd`).
+//! Owns: symbols and signatures, from hsakmt.h of version 5.2.3. Must not know: what implements them (crate `kfd`).
 
 // It runs in other people's processes: see `guarded`.
 #![cfg_attr(

@@ -1,9 +1,10 @@
-//! Kernels that stand in the place of those of NVIDIA's libraries: loaded from PTX, launched, given memory and order.
+//! Kernels that replace those of NVIDIA's libraries: loads them from PTX, launches them, and gives them memory and
+//! stream order.
 //!
-//! The driver's functions are those that the program would find by name, so that a trace shows the calls. A kernel belongs
-//! to a library, which is in whatever context it is launched in.
+//! It calls the driver functions that the program would find by name, so a trace shows the calls. A kernel belongs to
+//! a driver library, which works in every context.
 //!
-//! Owns: the kernels of this process, by name. Must not know: what they compute, or which library they stand for.
+//! Owns: the kernels of this process, by name. Must not know: what they compute, or which library they replace.
 
 use std::collections::HashMap;
 use std::ffi::{CStr, CString, c_void};

@@ -1,9 +1,9 @@
-//! Events: what threads of the runtime wait for, and queues and kernels raise.
+//! Events: threads of the runtime wait for them; queues and kernels raise them.
 //!
 //! Owns: HsaEvent structures, their states, the mailboxes. Must not know: signals.
 //!
-//! Raising an event wakes all who wait for it; it stays raised only where it is reset by hand, or where nobody
-//! waited. A flag that the first one clears would lose wake-ups.
+//! Raising an event wakes all threads that wait for it. It stays raised only if it is reset manually, or if nobody
+//! waited. A flag that the first waiter clears would lose wake-ups.
 
 use std::ptr::NonNull;
 use std::sync::{Condvar, Mutex, MutexGuard};

@@ -1,8 +1,8 @@
-//! The name of a kernel by its descriptor's address, for messages.
+//! The name of a kernel, by its descriptor's address, for messages.
 //!
 //! Owns: the list of loaded code that AMD's runtime keeps for debuggers (`_amdgpu_r_debug`), the symbols of its ELF
-//! images. Must not know: what a kernel does. It is asked only when something has gone wrong, and trusts nothing that
-//! it reads: what is not mapped is an error of the system call, not of the process.
+//! images. Must not know: what a kernel does. It is used only after an error, and trusts nothing that it reads: an
+//! unmapped address is an error of the system call, not a fault of the process.
 
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,4 +1,4 @@
-//! What a function answers, and how panics become an answer.
+//! Status codes of the functions, and the conversion of panics to a status.
 
 /// HSAKMT_STATUS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! The nodes: a CPU, and GPUs in software.
 //!
-//! Owns: what the runtime is told about them. Must not know: what is done with it.
+//! Owns: the properties that the runtime gets. Must not know: how they are used.
 
 use crate::Status;
 use crate::fields::Fields;

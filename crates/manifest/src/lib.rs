@@ -1,7 +1,7 @@
 //! The redirection manifest: which kernels and images are replaced by what.
 //!
-//! Owns the manifest's language: reading TOML, and saying where it is wrong. The launcher reads manifests, and hands the
-//! rules over compiled ([`cushim_rules::compiled`]). Must not know: whether the files that it names are there, how a
+//! Owns the manifest's language: parsing TOML, and reporting errors in it. The launcher reads manifests, and passes
+//! on the compiled rules ([`cushim_rules::compiled`]). Must not know: whether the files that it names exist, how a
 //! replacement is carried out.
 //!
 //! A manifest is a list of rules:
@@ -13,16 +13,17 @@
 //! image = "new.ptx"                     # beside the manifest; kernel of the same name in it
 //! ```
 //!
-//! What `match` may hold, all of which must hold: `kernel` (regular expression over the symbol, the full
-//! and the short name), `owner` (regular expression over the file that the image came from), `hash` (an
-//! image's content hash, as --dump-images names it, or its beginning), `arch` (one that the image
-//! holds), `grid`, `block` (three numbers or "*"), `nth` (a number, or "from..to" counted from 1).
+//! The conditions in `match`, all of which must hold: `kernel` (regular expression over the symbol, the full and the
+//! short name), `owner` (regular expression over the file that the image came from), `hash` (an image's content hash,
+//! as --dump-images names it, or a prefix), `arch` (an architecture that the image contains), `grid`, `block` (three
+//! numbers or "*"), `nth` (a number, or "from..to" counted from 1).
 //!
-//! What is done: `image` (a file, or a list of files of which the backend takes what it can run; with `kernel`: that kernel of it instead of the one of the same name; with
-//! `whole = true`: the whole image instead of the whole image; with `compare = { parameters, type, tolerance,
-//! keep }`: beside it, comparing what they wrote; with `own = ["NAME"]`: these variables of it are not the program's), `launch = { grid, block, shared }`, or
-//! `skip = true`. `on-failure = "stop"` ends the program where a rule cannot be applied; else that is
-//! said, and the program goes on with its own code.
+//! The actions: `image` (a file, or a list of files of which the backend uses one that it can run; with `kernel`:
+//! that kernel of it instead of the one of the same name; with `whole = true`: the whole image replaces the program's
+//! image; with `compare = { parameters, type, tolerance, keep }`: both kernels run, and their results are compared;
+//! with `own = ["NAME"]`: these variables of the image are not bound to the program's), `launch = { grid, block,
+//! shared }`, or `skip = true`. `on-failure = "stop"` ends the program if a rule cannot be applied; otherwise a
+//! message says so, and the program uses its own code.
 
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};

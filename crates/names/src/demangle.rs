@@ -1,7 +1,7 @@
-//! From symbols to C++ declarations.
+//! Demangles symbols to C++ declarations.
 //!
-//! Owns: what compilers wrap around an Itanium name, and the limits within which a name is demangled.
-//! Must not know: what is left out of a short name.
+//! Owns: what compilers add around an Itanium name, and the limits within which a name is demangled. Must not know:
+//! what a short name leaves out.
 
 use std::fmt;
 

@@ -1,10 +1,11 @@
-//! Kernel names as people read them, and argument values by their C++ type.
+//! Kernel names for people, and argument values by their C++ type.
 //!
-//! Owns: demangling ([`Name`]), short names and how they are kept apart ([`distinct`], [`elide`]), types of
-//! parameters ([`Type`]) and values ([`Value`]), and how text from elsewhere is shown ([`Shown`]). Must not know: events, images, terminals.
+//! Owns: demangling ([`Name`]), short names and how they are kept distinct ([`distinct`], [`elide`]), types of
+//! parameters ([`Type`]) and values ([`Value`]), and how foreign strings are shown ([`Shown`]). Must not know:
+//! events, images, terminals.
 //!
-//! Names and bytes come from other people's programs: nothing here panics on any of them, and what is
-//! not understood is given back as it came.
+//! Names and bytes come from other people's programs: nothing here panics on any of them, and a name that cannot be
+//! parsed is returned unchanged.
 
 // It runs in other people's processes: nothing in it may panic.
 #![cfg_attr(

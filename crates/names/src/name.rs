@@ -1,7 +1,7 @@
-//! The names of a kernel: as it is linked, as C++ declares it, and short.
+//! The names of a kernel: its symbol, its C++ declaration, and a short name.
 //!
-//! Owns: what a short name leaves out, and how names that became alike are told apart.
-//! Must not know: how symbols are demangled.
+//! Owns: what a short name leaves out, and how equal short names are told apart. Must not know: how symbols are
+//! demangled.
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,8 +1,8 @@
 //! Foreign text, made safe to print.
 //!
-//! Owns: which characters a terminal or a reader is not to be given as they are. Names of kernels, sections, files,
-//! modules, processes and ranges, and pieces of source come from other people's programs; a terminal obeys what is
-//! in them, and a line break in them looks like a line of ours. Must not know: where the text goes.
+//! Owns: which characters are escaped for a terminal or a reader. Names of kernels, sections, files, modules,
+//! processes and ranges, and pieces of source come from other people's programs; a terminal obeys control characters
+//! in them, and a line break in them looks like a line of cushim's output. Must not know: where the text goes.
 
 use std::borrow::Cow;
 use std::ffi::OsStr;

@@ -1,6 +1,6 @@
 //! Types of kernel parameters, as far as printing a value needs them.
 //!
-//! Owns: telling a type from how C++ writes it. Must not know: values.
+//! Owns: recognising a type in C++ syntax. Must not know: values.
 
 /// What a parameter is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Values of kernel arguments.
 //!
-//! Owns: reading a value from an argument's bytes by its type, and writing it as C++ would.
-//! Must not know: where the bytes lie in a parameter block.
+//! Owns: reading a value from an argument's bytes by its type, and writing it as C++ would. Must not know: where the
+//! bytes are in a parameter block.
 
 use std::fmt::{self, Write};
 

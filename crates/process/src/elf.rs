@@ -1,9 +1,9 @@
-//! What is loaded into this process, and symbols in it, without the loader's lock.
+//! The objects that are loaded into this process, and their symbols, without the loader's lock.
 //!
-//! `dlsym` takes the loader's big lock; a launch must not wait for a thread that sits in a constructor
-//! under it. `dl_iterate_phdr` takes another one, held only while the list changes. So symbols are looked
-//! up here, in the dynamic tables of the mapped objects themselves (System V gABI chapter 5; GNU hash
-//! and version tables: LSB 5.0, "Symbol Versioning").
+//! `dlsym` takes the loader's main lock; a launch must not wait for a thread that holds it in a constructor.
+//! `dl_iterate_phdr` takes another one, held only while the list changes. So this module looks symbols up in the
+//! dynamic tables of the mapped objects (System V gABI chapter 5; GNU hash and version tables: LSB 5.0, "Symbol
+//! Versioning").
 //!
 //! Must not know: CUDA.
 

@@ -1,12 +1,12 @@
-//! What code that lives inside other people's processes needs, and no library gives it.
+//! Building blocks for code inside other people's processes that no library offers.
 //!
-//! - [`elf`]: what is loaded, and looking symbols up in it without the loader's lock.
+//! - [`elf`]: loaded objects, and looking up symbols in them without the loader's lock.
 //! - [`table`]: a table keyed by address that is read without a lock.
-//! - [`memory`]: where what is never forgotten lies.
-//! - [`limit`]: writing where files have a limit.
+//! - [`memory`]: memory that is never freed.
+//! - [`limit`]: writing files under a size limit.
 //!
-//! Must not know: CUDA. Linked into the preloaded library and into virtual CUDA, each with its own copy:
-//! "our own object" is the one that the code lies in.
+//! Must not know: CUDA. The preloaded library and virtual CUDA each link their own copy: "our own object" is the one
+//! that contains the code.
 
 pub mod elf;
 pub mod limit;

@@ -1,4 +1,4 @@
-//! Writing in a process whose files may not grow beyond a limit (`RLIMIT_FSIZE`, `ulimit -f`).
+//! Writes to files in a process with a file-size limit (`RLIMIT_FSIZE`, `ulimit -f`).
 //!
 //! Owns: that a write beyond the limit only fails, with EFBIG. The signal that comes with it (SIGXFSZ) would end the
 //! program. Must not know: what is written.

@@ -1,7 +1,7 @@
-//! Memory that is never given back, in blocks whose pages are present.
+//! Memory that is never freed, in blocks whose pages are populated.
 //!
-//! A library registers its kernels in one burst, 21,504 of them for PyTorch: a page fault for every few
-//! and an allocation for each were most of the time that took. Must not know: what is kept.
+//! A library registers its kernels in one burst, 21,504 of them for PyTorch: page faults and an allocation for each
+//! kernel took most of that time. Must not know: what is stored.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

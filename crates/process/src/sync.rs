@@ -1,7 +1,7 @@
-//! What the lock-free parts synchronise by, and what is a constant only with these.
+//! The atomics of the lock-free parts, and the functions that are `const` only with them.
 //!
-//! Owns the choice of atomics, and nothing else: a test that checks orders of execution gives the same
-//! files others of the same names. Must not know: who uses them.
+//! Owns the choice of atomics, and nothing else: a model check compiles the same files with other types of the same
+//! names. Must not know: who uses them.
 
 pub use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 

@@ -1,4 +1,4 @@
-//! The table of pointers with real threads. `table_model.rs` tries every order of a few steps.
+//! The table of pointers with real threads. `table_model.rs` tries every interleaving of a few steps.
 
 use cushim_process::table::{PointerTable, Writer};
 

@@ -1,5 +1,5 @@
 //! Model check of the table of pointers: the crate's own source file, compiled with loom's atomics, in every
-//! order of its steps, and with every value that the memory model allows a look-up to see.
+//! interleaving, and with every value that the memory model allows a lookup to see.
 
 #[path = "../src/table.rs"]
 mod table;

@@ -1,7 +1,8 @@
-//! What an access of a warp costs by its addresses: sectors, lines, turns of the banks, turns of atomic operations.
+//! The cost of a warp's access, by its addresses: sectors, lines, shared-memory wavefronts, serialised atomic
+//! operations.
 //!
-//! Owns these rules. Sectors have 32 bytes, lines 128, shared memory 32 banks of 4 bytes (CUDA C++ Programming Guide, compute
-//! capabilities 5.x to 9.0). Must not know who accesses what.
+//! Owns these rules. Sectors have 32 bytes, lines 128, shared memory 32 banks of 4 bytes (CUDA C++ Programming Guide,
+//! compute capabilities 5.x to 9.0). Must not know who accesses what.
 
 use std::collections::HashMap;
 

@@ -1,7 +1,7 @@
-//! A model of caches: sets of 16 sectors each, the least recently used one goes.
+//! A model of caches: sets of 16 sectors each, with LRU replacement.
 //!
-//! Owns which sectors are there. Must not know who asks. It says how many bytes a kernel moves where nothing else runs and blocks
-//! run one after the other; a GPU's caches choose otherwise, and blocks share them.
+//! Owns which sectors are cached. Must not know who asks. It estimates how many bytes a kernel moves if nothing else
+//! runs and blocks run one after the other; a GPU's caches have other replacement policies, and blocks share them.
 
 use super::access::SECTOR;
 

@@ -1,4 +1,4 @@
-//! What is counted: of each instruction, and so of each line, kernel and launch.
+//! The counters of each instruction, and so of each line, kernel and launch.
 //!
 //! Owns the counters and their names. Must not know how they are counted.
 

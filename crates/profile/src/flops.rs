@@ -1,7 +1,7 @@
-//! Arithmetic of floating-point numbers.
+//! Floating-point operations.
 //!
-//! Owns how many operations an instruction is: 2 a fused multiply-add, 1 anything else that rounds, none what only chooses or
-//! changes a sign. Must not know who runs it.
+//! Owns how many operations an instruction counts as: 2 for a fused multiply-add, 1 for any other that rounds, 0 for
+//! selections and changes of sign. Must not know who executes it.
 
 use cushim_ptx::sem::{CollectiveOp, Float, FloatOp, Operation};
 use cushim_ptx::types::Scalar;

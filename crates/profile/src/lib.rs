@@ -1,9 +1,10 @@
-//! What `cushim profile` counts while kernels run on the CPU.
+//! The counters of `cushim profile`, while kernels run on the CPU.
 //!
-//! Owns the counts of a launch, how they are made, and the lines that tell them. Each of its parts knows one thing:
-//! [`count`] what is counted, [`options`] what is asked for, [`access`] what an access costs by its addresses, [`cache`] a model
-//! of two caches, [`flops`] arithmetic, [`registers`] how many a kernel needs at once, [`look`] kernels that run, [`sums`] what is known of a launch, [`told`] the
-//! lines, [`traced`] the way into the trace. Must not know how kernels run ([`cushim_ptx::exec::Watch`] shows what they do), or any GPU: the launcher does.
+//! Owns the counts of a launch, how they are computed, and the lines that report them. Each module has one subject:
+//! [`count`] the counters, [`options`] the settings, [`access`] the cost of an access by its addresses, [`cache`] a
+//! model of two caches, [`flops`] floating-point operations, [`registers`] register pressure, [`look`] running
+//! kernels, [`sums`] the sums of a launch, [`told`] the lines, [`traced`] reporting to the trace. Must not know how
+//! kernels run ([`cushim_ptx::exec::Watch`] reports what they do), or any GPU: the launcher does.
 
 pub mod access;
 pub mod cache;

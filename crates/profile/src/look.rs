@@ -1,7 +1,8 @@
-//! Counting while a kernel runs.
+//! Counts while a kernel runs.
 //!
-//! Owns which counters an instruction adds to. Instructions are counted when the engine shows that it runs them; what an
-//! instruction accesses is shown behind that, some in pieces, and is counted when all of it is known. Must not know how kernels run.
+//! Owns which counters an instruction adds to. An instruction is counted when the engine reports that it executes;
+//! its accesses are reported after that, some in pieces, and are counted when all of it is known. Must not know how
+//! kernels run.
 
 use std::sync::{Arc, Mutex};
 

@@ -1,4 +1,4 @@
-//! What is to be counted, as the launcher says it in the environment.
+//! The settings of counting, from environment variables that the launcher sets.
 //!
 //! Owns the variables' names and meaning. Must not know who counts.
 

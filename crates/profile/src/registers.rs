@@ -1,8 +1,8 @@
-//! How many registers a kernel needs at once.
+//! The register pressure of a kernel.
 //!
-//! Owns the estimate: the most 32-bit registers that are live at one place of the kernel or of a function that it may call. A
-//! compiler for a GPU needs some more for addresses and loops, or fewer as it computes values anew; predicates are not counted.
-//! Must not know any GPU.
+//! Owns the estimate: the largest number of 32-bit registers that are live at one point of the kernel or of a
+//! function that it may call. A GPU's compiler needs some more for addresses and loops, or fewer if it recomputes
+//! values; predicates are not counted. Must not know any GPU.
 
 use cushim_ptx::ir::{Arg, Base, Callee, Dst, Function, Inst, Module, Src};
 

@@ -1,6 +1,6 @@
-//! A launch, and what is known of it.
+//! A launch and its sums.
 //!
-//! Owns sums of counts by instruction. Must not know how they are counted or told.
+//! Owns sums of counts by instruction. Must not know how they are counted or reported.
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
-//! The lines that tell launches.
+//! The lines that report launches.
 //!
-//! Owns the file's form: each line is a JSON object. A line of a launch has rows, each of what one class of
-//! instructions at one line of the source came to; `n` are the counters in the order of [`Count::ALL`]. Must not know how anything was counted.
+//! Owns the file's format: each line is a JSON object. A launch's line has rows, one for each class of instructions
+//! at one source line; `n` has the counters in the order of [`Count::ALL`]. Must not know how anything was counted.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

@@ -1,6 +1,7 @@
-//! The way of counters into the process's trace.
+//! Passes counters to the process's trace.
 //!
-//! Owns how the library that records, `libcushim.so`, is found and told ([`cushim_abi::counted`]). Must not know what becomes of it.
+//! Owns how the recording library, `libcushim.so`, is found and called ([`cushim_abi::counted`]). Must not know what
+//! happens with them.
 
 use std::ffi::CString;
 use std::sync::OnceLock;

@@ -1,4 +1,4 @@
-//! Why a kernel has no machine code.
+//! The reason why a kernel has no machine code.
 
 use cushim_ptx::Pos;
 use cushim_ptx::ir::Module;

@@ -1,6 +1,6 @@
-//! What the code generator may use of a processor.
+//! The processor features that the code generator may use.
 //!
-//! Owns its names of what belongs to each level. Must not know: which level is used, or what code is made.
+//! Owns its names for the features of each level. Must not know: which level is used, or what code is generated.
 
 use cranelift_codegen::settings::Configurable;
 use cushim_ptx::Level;

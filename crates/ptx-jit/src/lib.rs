@@ -1,17 +1,14 @@
 //! Machine code for PTX kernels, and the scheduler that runs it.
 //!
-//! Owns the way from a checked kernel ([`cushim_ptx::ir`]) to machine code by
-//! Cranelift, and running a grid of it on threads. What it computes is what
-//! [`cushim_ptx::interp`] computes, bit for bit. It must not know any CUDA call
-//! or how device memory is managed: [`Arena`] says where that is.
+//! Owns compiling a checked kernel ([`cushim_ptx::ir`]) to machine code by Cranelift, and running a grid of it on
+//! threads. The results are those of [`cushim_ptx::interp`], bit for bit. Must not know any CUDA call or how device
+//! memory is managed: [`Arena`] says where it is.
 //!
-//! The unit is a warp: a register is 32 lanes in 128-bit vectors, or one value
-//! where all lanes are known to hold the same (see [`plan`]). Code for a warp is
-//! a state machine over the regions of the kernel; registers that cross regions
-//! lie in a frame in memory, so a warp that waits is a function that returned.
+//! The unit is a warp: a register is 32 lanes in 128-bit vectors, or one value if it is uniform (see [`plan`]). The
+//! code of a warp is a state machine over the regions of the kernel; registers that are live across regions are in a
+//! frame in memory, so a warp that waits is a function that has returned.
 //!
-//! Kernels that use what is not compiled stay with the interpreter:
-//! [`Kernel::new`] says why.
+//! Kernels with unsupported operations are left to the interpreter: [`Kernel::new`] returns the reason.
 
 // This code runs inside other people's processes. A panic ends a launch, or leaves a kernel to the interpreter
 // (`run::guard`, `caught`). Where places in tables of a plan and lanes of a warp are indexed, the module says so.

@@ -1,7 +1,7 @@
 //! Which kernels are too large to be compiled, without compiling them.
 //!
-//! Owns the question; the bounds are those of [`crate::simt::calls`] and `emit/limits.rs`. How much code takes of the stack is
-//! known only when it is made, so that limit is not looked at. Must not know who asks.
+//! Owns the question; the bounds are those of [`crate::simt::calls`] and `emit/limits.rs`. Code's use of the stack is
+//! known only after it is compiled, so that limit is not tested. Must not know who asks.
 
 use crate::error::NotCompiled;
 use crate::simt::calls;

@@ -1,4 +1,4 @@
-//! Why the server stops.
+//! Errors that stop the server.
 
 use std::fmt;
 

@@ -1,7 +1,7 @@
-//! The streams that a device has: the host's standard ones, and files that it opened.
+//! The device's streams: the host's standard streams, and files that the device opened.
 //!
-//! Owns: the numbers by which the device names streams, which are no addresses; every file of C's library behind them.
-//! Must not know: opcodes or packets. A number that was never given, or was closed, is a fault.
+//! Owns: the numbers by which the device refers to streams, which are no addresses; the C `FILE` of each. Must not
+//! know: opcodes or packets. A number that was never issued, or was closed, is a fault.
 
 use std::collections::HashMap;
 use std::ffi::{CStr, c_int, c_long};

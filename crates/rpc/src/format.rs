@@ -1,7 +1,8 @@
-//! The formats of the device's printf: what they say, and how the arguments lie.
+//! The formats of the device's printf, and the layout of the arguments.
 //!
-//! Owns: reading a format, and refusing what C leaves undefined. Must not know: how a value is shown ([`crate::render`]'s),
-//! or how it came. Sizes of arguments are those of LLVM's server: 4 bytes for `int` and shorter, 8 for all else.
+//! Owns: parsing a format, and refusing what C leaves undefined. Must not know: how a value is printed
+//! ([`crate::render`]), or how it arrived. Sizes of arguments are those of LLVM's server: 4 bytes for `int` and
+//! shorter, 8 for all else.
 
 /// The most characters that a width or a precision may ask for.
 pub const MOST_WIDE: u32 = 1 << 20;

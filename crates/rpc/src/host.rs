@@ -1,6 +1,6 @@
-//! What the server needs of whoever runs the kernels, and what it gives back.
+//! The interface between the server and the code that runs the kernels.
 //!
-//! Must not know: ports' turns, what an opcode means.
+//! Must not know: ports, what an opcode means.
 
 use crate::error::{Fault, Stop};
 use crate::files::Streams;

@@ -1,7 +1,7 @@
-//! Where everything lies in the memory that host and device share, and what opcodes are called.
+//! The layout of the memory that host and device share, and the numbers of opcodes.
 //!
-//! Owns numbers only. Source: LLVM's `libc/shared/rpc.h` and `rpc_opcodes.h`; the client's size was compared with what
-//! clang 19 makes of it for nvptx64 and amdgcn.
+//! Owns numbers only. Source: LLVM's `libc/shared/rpc.h` and `rpc_opcodes.h`; the client's size was compared with
+//! what clang 19 compiles for nvptx64 and amdgcn.
 
 /// The most ports that a client has locks for.
 pub const MOST_PORTS: u32 = 4096;

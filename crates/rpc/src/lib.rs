@@ -1,12 +1,12 @@
 //! The host's side of LLVM's GPU RPC: a program on a GPU writes, reads files, allocates and exits by asking its host
 //! through memory that both see.
 //!
-//! Owns: the shared memory's layout ([`layout`]), conversations over it ([`port`]), what the opcodes of LLVM's C library
-//! do ([`ops`]), and the loop that serves them ([`Server`]). Must not know: how device memory is allocated, how kernels
-//! are launched, or which options a user gave: [`Host`] says what it needs of these.
+//! Owns: the shared memory's layout ([`layout`]), conversations over it ([`port`]), what the opcodes of LLVM's C
+//! library do ([`ops`]), and the loop that serves them ([`Server`]). Must not know: how device memory is allocated,
+//! how kernels are launched, or which options a user gave: [`Host`] is the interface to these.
 //!
-//! The device is not trusted: whatever it writes into the shared memory, at any time, ends in an answer or a
-//! [`Fault`], never in a panic, a bad access, or memory without bounds. Source of the protocol: LLVM's
+//! The device is not trusted: whatever it writes into the shared memory, at any time, leads to a reply or a
+//! [`Fault`], never to a panic, an invalid access, or unbounded memory. Source of the protocol: LLVM's
 //! `libc/shared/rpc.h`, `rpc_util.h`, `rpc_server.h` and `rpc_opcodes.h`, releases 20 and later.
 
 // A device's data are untrusted: nothing in it may panic.

@@ -1,7 +1,7 @@
-//! What each opcode does.
+//! The implementation of each opcode.
 //!
-//! Owns: the order of packets of each, and what of it needs a permission. Must not know: how packets travel. The order
-//! is that of LLVM's `rpc_server.h`.
+//! Owns: the order of each opcode's packets, and which opcodes need a permission. Must not know: how packets are
+//! transferred. The order is that of LLVM's `rpc_server.h`.
 
 use std::ffi::CString;
 

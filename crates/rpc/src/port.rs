@@ -1,7 +1,7 @@
 //! A port: one conversation with the lanes of a warp, packet by packet.
 //!
-//! Owns: whose turn it is, waiting for the device, messages of any size. Must not know: what is said. All of the shared
-//! memory is read and written by atomics, since the device changes it when it likes.
+//! Owns: whose turn it is, waiting for the device, messages of any size. Must not know: the messages. All shared
+//! memory is read and written by atomics, because the device may change it at any time.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 use std::time::Duration;

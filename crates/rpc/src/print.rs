@@ -1,6 +1,7 @@
 //! The conversation of printf: the format, then the arguments, then each string that an argument points to.
 //!
-//! Owns the order of its packets. Must not know: what formats mean ([`format`](crate::format)) or look like.
+//! Owns the order of its packets. Must not know: what formats mean ([`format`](crate::format)), or how values are
+//! printed.
 
 use crate::error::Stop;
 use crate::files::{Standard, Stream};

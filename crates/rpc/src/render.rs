@@ -1,7 +1,7 @@
-//! What a checked format and its arguments look like.
+//! Prints arguments by a checked format.
 //!
-//! Owns: the text of each conversion. Numbers are written by C's own snprintf, one at a time and with a conversion that
-//! is put together here, so that they look as C's do. Must not know: where formats come from.
+//! Owns: the text of each conversion. C's own snprintf writes numbers, one at a time and with a conversion that this
+//! module composes, so that they look as C's do. Must not know: where formats come from.
 
 use std::ffi::{CString, c_char, c_int};
 

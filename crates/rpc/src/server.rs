@@ -1,6 +1,7 @@
-//! The loop that answers the device while kernels run.
+//! The loop that replies to the device while kernels run.
 //!
-//! Owns: which port is next, sleeping while nobody asks, how it ends. Must not know: what an opcode means.
+//! Owns: which port is next, sleeping while there is no request, how the loop ends. Must not know: what an opcode
+//! means.
 
 use std::time::{Duration, Instant};
 

@@ -1,8 +1,8 @@
 //! Calls of the runtime with any values, on the mock accelerator.
 //!
-//! Owns the list of called functions and the values of each argument. Handles may be null, freed or of another
-//! kind: our driver looks every one up. Pointers may be null, to device memory, or to memory of the
-//! program that is as large as the call may use; it holds zeros, or a list of handles.
+//! Owns the list of called functions and the values of each argument. Handles may be null, freed or of another kind:
+//! cushim's driver looks every one up. Pointers may be null, to device memory, or to memory of the program that is as
+//! large as the call may use; it holds zeros, or a list of handles.
 //! Promised and checked: no call faults or hangs, a failed call leaves every output unchanged, and only calls that the
 //! table lists reach functions that our driver lacks.
 

@@ -1,7 +1,7 @@
-//! How a translated kernel is launched: what a backend has to know, and all of it.
+//! The ABI of translated kernels: everything that a backend needs to launch one.
 //!
-//! Owns the layout of a kernel's arguments, how threads lie in work-items, and what is known of a kernel. Must not know
-//! how code is made, or by which calls a backend launches it.
+//! Owns the layout of a kernel's arguments, the mapping of threads to work-items, and a kernel's properties. Must not
+//! know how code is generated, or by which calls a backend launches it.
 //!
 //! # Code objects
 //!
@@ -10,14 +10,14 @@
 //! - A kernel has its CUDA name; its descriptor is the symbol `NAME.kd`.
 //! - A `__device__`, `__constant__` or `__managed__` variable is a global symbol of the same name and size. The loader
 //!   gives it its initial value.
-//! - A managed variable is found through the symbol [`MANAGED`]`NAME`, 8 bytes for its address: whoever loads the code takes
-//!   memory for it, copies the initial value there from `NAME`, and stores the address. A variable of another module is
-//!   found through [`EXTERNAL`]`NAME` alike.
-//! - `.group_segment_fixed_size` of the metadata is static shared memory, with what aligns the dynamic one behind it:
-//!   the packet's group segment has that many bytes and the launch's dynamic ones. `.private_segment_fixed_size` and
-//!   `.uses_dynamic_stack` are local memory and call frames.
+//! - A managed variable is found through the symbol [`MANAGED`]`NAME`, an 8-byte word for its address: the loader
+//!   allocates memory for it, copies the initial value there from `NAME`, and stores the address. A variable of
+//!   another module is found through [`EXTERNAL`]`NAME` in the same way.
+//! - `.group_segment_fixed_size` of the metadata is static shared memory, padded for the dynamic shared memory after
+//!   it: the packet's group segment is that size plus the launch's dynamic bytes. `.private_segment_fixed_size` and
+//!   `.uses_dynamic_stack` describe local memory and call frames.
 //! - A pointer to a function is the address of its code.
-//! - The symbol [`TABLE`] is a text that says what is known of each kernel, for whoever has nothing but the code object.
+//! - The symbol [`TABLE`] is a text with the properties of each kernel, for tools that have only the code object.
 //!
 //! # Arguments
 //!
@@ -28,14 +28,15 @@
 //! | 0 | CUDA's parameters, at PTX's offsets, [`Facts::parameter_bytes`] of them |
 //! | [`Facts::launch_offset`], the next multiple of 8 | [`LaunchArguments`] |
 //!
-//! The metadata may name hidden arguments behind it, where LLVM could not show that nothing reads them. No translated
-//! kernel does; zeros are right.
+//! The metadata may list hidden arguments after it, if LLVM could not prove that they are unused. No translated
+//! kernel reads them; zeros are correct.
 //!
 //! # Threads
 //!
-//! A dispatch has a workgroup for each block: workgroup (x, y, z) is block (x, y, z). A workgroup has one dimension,
-//! [`Lanes::work_items`] of them, whatever the block's shape: the kernel computes `%tid` from [`LaunchArguments::block`]. So a
-//! dispatch of `grid` blocks has, in work-items, `[grid.x * n, grid.y, grid.z]`, of which the first must fit in 32 bits.
+//! A dispatch has a workgroup for each block: workgroup (x, y, z) is block (x, y, z). A workgroup has one dimension
+//! of [`Lanes::work_items`] work-items, whatever the block's shape: the kernel computes `%tid` from
+//! [`LaunchArguments::block`]. So a dispatch of `grid` blocks has `[grid.x * n, grid.y, grid.z]` work-items, of which
+//! the first must fit in 32 bits.
 
 /// Before a managed variable's name: the symbol that holds its address.
 pub const MANAGED: &str = "cushim.managed.";

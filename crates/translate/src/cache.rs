@@ -1,8 +1,8 @@
-//! Code objects, and what compilers say of themselves, kept on disk from one run to the next.
+//! A disk cache of code objects, and of compilers' reports about themselves.
 //!
-//! Owns the folder and its files: what is kept, under the SHA-256 of all that it depends on, with its own SHA-256 behind it.
-//! A folder or file that others than the user could write to is not taken. Nothing that goes wrong here is an error: code
-//! is made anew then. Must not know where users want the folder.
+//! Owns the folder and its files: each entry has the SHA-256 of everything that it depends on as its key, and its own
+//! SHA-256 at its end. A folder or file that other users could write to is not used. No problem here is an error: the
+//! code is then compiled again. Must not know where users want the folder.
 
 use sha2::{Digest, Sha256};
 use std::fs::{DirBuilder, File, Metadata, OpenOptions};

@@ -1,8 +1,8 @@
-//! Which layouts of lanes a kernel allows, by what its code does.
+//! The lane layouts that a kernel allows, by its code.
 //!
-//! Owns when two warps may share a wave: where neither of them ever waits for something while the other goes on. That is so
-//! where no lane spins on memory, and barriers stand where all threads of a block come, or none. What is not seen to be so
-//! is taken not to be. Must not know how code is made.
+//! Owns when two warps may share a wave: if neither of them ever waits for something while the other goes on. That
+//! holds if no lane spins on memory, and all threads of a block, or none, reach each barrier. If this cannot be
+//! shown, the kernel counts as not allowing it. Must not know how code is generated.
 
 pub(crate) mod counted;
 mod loops;

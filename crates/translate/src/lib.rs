@@ -1,8 +1,8 @@
-//! PTX kernels for AMD's GPUs.
+//! Translates PTX kernels for AMD's GPUs.
 //!
-//! Owns the way from a checked module ([`cushim_ptx::ir`]) to an AMD code object: LLVM IR of its operations, a compiler
-//! that is there, a cache. Must not know how code objects are loaded or launched; [`abi`] is what whoever does that has
-//! to know.
+//! Owns the conversion of a checked module ([`cushim_ptx::ir`]) to an AMD code object: LLVM IR of its operations, an
+//! installed compiler, a cache. Must not know how code objects are loaded or launched; [`abi`] has what a launcher
+//! needs to know.
 
 // The text comes from anywhere: what is not as expected is refused.
 #![cfg_attr(

@@ -1,4 +1,4 @@
-//! What is not translated, and why.
+//! Constructs that are not translated, and why.
 
 use cushim_ptx::Pos;
 use std::fmt;

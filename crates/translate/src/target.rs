@@ -1,4 +1,4 @@
-//! The GPUs that code is made for.
+//! The supported target GPUs.
 
 /// A GPU's instruction set.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

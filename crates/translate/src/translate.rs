@@ -1,6 +1,7 @@
-//! From PTX text to code objects.
+//! Translates PTX text to code objects.
 //!
-//! Owns the order of the steps: parse, check, fuse as NVIDIA's compiler does, emit, compile or take what was kept.
+//! Owns the order of the steps: parse, check, fuse as NVIDIA's compiler does, emit, compile or take the cached
+//! result.
 
 use crate::abi::Facts;
 use crate::cache::{Cache, Key};

@@ -1,7 +1,7 @@
-//! The driver API as everything here calls it: one slot a function, filled when a backend is chosen.
+//! The driver API as a table: one slot per function, filled when a backend is chosen.
 //!
-//! Owns the shape of the table that the thin libcuda.so.1 jumps through, and a typed function for each slot, by which
-//! the runtime calls the driver below it. The table itself is libvcuda.so's: before a backend is chosen, a slot holds a
+//! Owns the layout of the table that the thin libcuda.so.1 jumps through, and a typed function for each slot, by
+//! which the runtime calls the driver below it. libvcuda.so has the table: before a backend is chosen, a slot holds a
 //! function that chooses one and calls again. Must not know: what any function does.
 
 use std::sync::atomic::{AtomicPtr, Ordering};

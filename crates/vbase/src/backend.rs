@@ -1,6 +1,7 @@
-//! Which CUDA driver the process got: NVIDIA's, or ours over an accelerator.
+//! The CUDA driver that the process got: NVIDIA's, or cushim's over an accelerator.
 //!
-//! Owns the answer, for those above that differ by it and for messages. Must not know: how it is chosen (libvcuda.so).
+//! Owns the result, for code above that depends on it and for messages. Must not know: how it is chosen
+//! (libvcuda.so).
 
 use std::sync::OnceLock;
 

@@ -1,8 +1,8 @@
 //! The text of each error, as programs print it.
 //!
-//! Owns what cudaGetErrorString and cuGetErrorString answer: the texts of the runtimes of 11.8, 12.4 and 13.5
-//! and of driver 550 (measured; one and the same in all of them but for 27), so that a program prints the
-//! same on ours. Must not know: names ([`cushim_abi::errors`]), which API asks.
+//! Owns the results of cudaGetErrorString and cuGetErrorString: the texts of the runtimes of 11.8, 12.4 and 13.5 and
+//! of driver 550 (measured; identical in all of them except for 27), so that a program prints the same on virtual
+//! CUDA. Must not know: names ([`cushim_abi::errors`]), which API asks.
 
 use std::ffi::CStr;
 

@@ -1,8 +1,8 @@
-//! The thin libcuda.so.1: where its functions are, for whoever hands addresses of functions out.
+//! The addresses of the thin libcuda.so.1's functions, for calls that return function addresses.
 //!
-//! Owns finding it among what is loaded. A program that asks for a function's address gets the one that
-//! linking and `dlsym` would have given it: the thin library's jump. So all ways give one answer, and a
-//! preloaded tracer recognises it. Must not know: what the functions do.
+//! Owns finding it among the loaded objects. A program that asks for a function's address gets the one that linking
+//! and `dlsym` would have given it: the thin library's jump. So all ways give the same address, and a preloaded
+//! tracer recognises it. Must not know: what the functions do.
 
 use std::ffi::{CStr, CString};
 use std::os::unix::ffi::OsStrExt;

@@ -1,7 +1,7 @@
 //! What the driver and the runtime of virtual CUDA share.
 //!
-//! Owns the driver API as both see it ([`api`]: a table of functions that is filled when a driver is chosen), device code as
-//! programs hand it over ([`code`]), the texts of errors, and what is said and answered where a function is not
+//! Owns the driver API as both use it ([`api`]: a table of functions that is filled when a driver is chosen), device
+//! code as programs pass it ([`code`]), the texts of errors, and the message and status of a function that is not
 //! implemented. Must not know: what any function of CUDA does, which drivers and accelerators there are.
 
 pub mod api;

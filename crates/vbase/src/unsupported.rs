@@ -1,4 +1,4 @@
-//! Functions that are not implemented: named once on stderr, counted, and answered with CUDA's code for that.
+//! Functions that are not implemented: named once on stderr, counted; they return CUDA's "not supported".
 //!
 //! Must not know: which functions those are (the tables of the runtime and of the driver).
 

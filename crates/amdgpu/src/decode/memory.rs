@@ -2,8 +2,8 @@
 //!
 //! Owns: SMEM, DS, FLAT, MUBUF, MTBUF. Must not know: what an instruction does.
 //!
-//! Operands: of vector memory, `src[0]` is the address, `src[1]` the data, `src[2]` the second data of DS, the
-//! scalar address of FLAT's kinds, the descriptor of buffers.
+//! Operands: for vector memory instructions, `src[0]` is the address, `src[1]` the data, `src[2]` the second data of
+//! DS, the scalar address of the FLAT formats, or the descriptor of buffers.
 
 use super::fields::{Error, bit, bits, inst, scalar_source};
 use crate::inst::{GDS, GLC, IDXEN, Inst, OFFEN, Operand, SCC, SLC, TO_LDS};

@@ -1,6 +1,6 @@
-//! What atomic operations make of a word.
+//! Results of atomic operations.
 //!
-//! Owns: the new value by the old one. Must not know: where the word is.
+//! Owns: the new value of a word, computed from the old one. Must not know: where the word is.
 
 use crate::num;
 use crate::table::Atomic;

@@ -1,4 +1,4 @@
-//! Registers of other lanes, of the accumulation file, and those that M0 chooses.
+//! Accesses to registers of other lanes, to the accumulation registers, and to registers that M0 selects.
 
 use super::state::{Stop, refused};
 use crate::inst::{Inst, Operand};

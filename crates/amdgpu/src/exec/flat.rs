@@ -2,9 +2,8 @@
 //!
 //! Owns: addresses of lanes, and moving their data. Must not know: packets, who mapped memory.
 //!
-//! A lane's own memory lies word by word with 64 lanes side by side, as hardware has it, but apart from addresses:
-//! flat addresses in its window, SCRATCH instructions and buffers that swizzle by the lane all lead to a place
-//! counted in bytes of one lane.
+//! A lane's private memory is interleaved word by word across 64 lanes, as in hardware, but without addresses: flat
+//! addresses in its window, SCRATCH instructions and swizzled buffers all become an offset in one lane's bytes.
 
 use super::registers::{data, extend, register, set_register};
 use super::state::{Group, Stop, refused};

@@ -1,7 +1,7 @@
-//! DS: the workgroup's memory, and lanes through its crossbar.
+//! DS: the workgroup's memory, and lane permutations through its crossbar.
 //!
-//! Owns: LDS accesses. What lies outside of it reads zero and is not written, as in hardware. Must not know:
-//! other memory.
+//! Owns: LDS accesses. Out-of-range reads return zero and out-of-range writes are dropped, as in hardware. Must not
+//! know: other memory.
 
 use super::registers::{data, extend, set_register};
 use super::state::{Group, Stop};

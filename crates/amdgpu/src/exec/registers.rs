@@ -1,4 +1,4 @@
-//! Vector registers that memory instructions name.
+//! The vector registers of memory instructions.
 
 use super::state::{Stop, refused};
 use crate::inst::Operand;

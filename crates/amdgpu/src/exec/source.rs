@@ -1,7 +1,7 @@
 //! Sources of vector instructions.
 //!
-//! Owns: reading registers and constants for 64 lanes, and modifiers: neg, abs, op_sel, SDWA, DPP, denormals that
-//! count as zero. Must not know: what is computed.
+//! Owns: reading registers and constants for 64 lanes, and modifiers: neg, abs, op_sel, SDWA, DPP, flushing of
+//! denormals. Must not know: what is computed.
 
 use super::state::{Stop, refused};
 use crate::inst::{Dpp, Form, Inst, Operand};

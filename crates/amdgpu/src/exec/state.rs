@@ -1,4 +1,4 @@
-//! What the execution of an instruction leads to, and what all waves of a workgroup share.
+//! The outcome of an instruction, and the state that all waves of a workgroup share.
 
 use crate::memory::{Checked, Fault, Memory};
 

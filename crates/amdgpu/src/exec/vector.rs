@@ -1,6 +1,6 @@
-//! Vector instructions that compute.
+//! Vector arithmetic instructions.
 //!
-//! Owns: sources in, results out to the lanes that are on. Must not know: what is computed.
+//! Owns: reading sources, and writing results to the active lanes. Must not know: what is computed.
 
 use super::source::{KEEP32, dpp, dpp8, fetch, flush};
 use super::state::{Stop, refused};

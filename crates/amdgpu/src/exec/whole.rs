@@ -1,7 +1,7 @@
 //! Loads and stores of whole words by all lanes of a wave at once.
 //!
-//! Owns: the common case of FLAT, GLOBAL and DS: all lanes' words are aligned, and one range of memory holds them. Must not
-//! know: anything else. What is not that case is left to the way that goes lane by lane, which also says what is wrong.
+//! Owns: the common case of FLAT, GLOBAL and DS: all lanes' words are aligned, and one range of memory contains them.
+//! Must not know: anything else. All other cases are left to the lane-by-lane path, which also reports errors.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 

@@ -1,4 +1,4 @@
-//! What a memory instruction moves, and where its memory is.
+//! The data that a memory instruction moves, and its kind of memory.
 
 /// Where an instruction's memory is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

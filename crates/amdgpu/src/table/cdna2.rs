@@ -1,4 +1,4 @@
-//! Which rows gfx90a (CDNA 2) has in each format.
+//! The rows of gfx90a (CDNA 2) in each format.
 
 use super::encoding::Encoding;
 use super::row::Row;

@@ -1,8 +1,8 @@
 //! The instructions: one row each, by instruction set, encoding and opcode.
 //!
-//! Owns: names, opcode numbers, kinds of operands, and which function computes. Must not know: where an
-//! operand's bits stand in an instruction, registers, memory. Names and numbers are those of AMD's "CDNA2
-//! instruction set architecture"; of RDNA 2, `rdna2` says which differ.
+//! Owns: names, opcode numbers, kinds of operands, and the function that computes each instruction. Must not know: an
+//! operand's bits in an instruction, registers, memory. Names and numbers are those of AMD's "CDNA2 instruction set
+//! architecture"; `rdna2` lists where RDNA 2 differs.
 
 mod access;
 mod cdna2;

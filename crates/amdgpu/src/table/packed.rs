@@ -1,6 +1,6 @@
 //! Packed instructions: VOP3P.
 //!
-//! Owns: their rows. Must not know: op_sel, which has chosen the halves before a function sees them.
+//! Owns: their rows. Must not know: op_sel, which selects the halves before a function is called.
 
 use super::row::Kind::{self, B32, B32x2, F32x2, I16x2, Mix, None, P16};
 use super::row::{Cross, Exec, Row, Vector, refused, vector};

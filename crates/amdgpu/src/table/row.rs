@@ -1,4 +1,4 @@
-//! What a row of the table says.
+//! The fields of a table row.
 //!
 //! Must not know: which rows there are.
 

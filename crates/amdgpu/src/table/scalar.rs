@@ -1,6 +1,6 @@
 //! Scalar instructions: SOP1, SOP2, SOPC, SOPK, SOPP.
 //!
-//! Owns: their rows and what they compute. Must not know: registers.
+//! Owns: their rows and functions. Must not know: registers.
 
 use super::row::Control as C;
 use super::row::Kind::{self, B32, B64, None};

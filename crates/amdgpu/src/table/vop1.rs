@@ -1,7 +1,7 @@
 //! Vector instructions of one source: VOP1.
 //!
-//! Owns: their rows. Must not know: which encoding an instruction came in. The functions that hardware
-//! approximates are computed in double precision and rounded.
+//! Owns: their rows. Must not know: an instruction's encoding. Functions that hardware approximates are computed in
+//! double precision and rounded.
 
 use super::row::Kind::{self, B16, B32, F16, F32, F64, None};
 use super::row::{Control, Cross, Exec, Row, control, refused, vector};

@@ -1,6 +1,6 @@
 //! Vector instructions of two sources: VOP2.
 //!
-//! Owns: their rows. Must not know: which encoding an instruction came in.
+//! Owns: their rows. Must not know: an instruction's encoding.
 
 use super::row::Kind::{self, B16, B32, F16, F32, F64, M32, Mask, None, P16};
 use super::row::{Exec, Row, Vector, vector};

@@ -1,6 +1,6 @@
-//! One block that runs, and is looked at for races and wrong barriers.
+//! A running block that is checked for races and incorrect barriers.
 //!
-//! Owns the way of an access through the cells. Must not know what is said of what is found ([`super::tell`]).
+//! Owns the processing of an access by the shadow cells. Must not know the messages of findings ([`super::tell`]).
 
 use std::sync::Arc;
 

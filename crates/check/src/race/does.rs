@@ -1,7 +1,7 @@
-//! What an instruction that accesses memory does, as races see it.
+//! The effect of a memory instruction, for race detection.
 //!
-//! Owns what it does to the order of threads, and where that is kept for each place in the code, since it is asked for each
-//! access of a warp. Must not know what orders threads, or what memory is accessed.
+//! Owns its effect on the order of threads, cached for each instruction, because it is needed for each access of a
+//! warp. Must not know what orders threads, or what memory is accessed.
 
 use std::collections::HashMap;
 

@@ -1,6 +1,6 @@
-//! Two accesses that nothing orders.
+//! Two unordered accesses.
 //!
-//! Owns what is kept of them until it is told. Must not know how they were found, or what is said of them.
+//! Owns their record until they are reported. Must not know how they were found, or the message.
 
 use cushim_ptx::Pos;
 use cushim_ptx::exec::Access;

@@ -1,6 +1,6 @@
-//! Rows of memory that several blocks can reach.
+//! Rows of memory that several blocks can access.
 //!
-//! Owns where they are kept, and how many. Must not know what they say.
+//! Owns where they are stored, and how many. Must not know their contents.
 
 use std::collections::HashMap;
 

@@ -1,14 +1,14 @@
-//! Accesses of two threads that nothing orders, and barriers that are used wrongly.
+//! Unordered accesses of two threads, and incorrect uses of barriers.
 //!
-//! Owns what is remembered of blocks and launches. Each of its parts knows one thing: [`record`] cells of
-//! memory, [`row`] what lanes do to many at once, [`run`] what an instruction does to rows, [`memory`] where they are,
-//! [`order`] what orders threads of a block, [`does`] what an instruction does to that, [`block`] one block that runs,
-//! [`retry`] plain reads before atomic operations, [`found`] what is found, [`tell`] what is said. Must not know how
-//! kernels run: they must show what they do in the order in which they do it, so that launches that are looked at for races run
-//! on one thread each.
+//! Owns the state of blocks and launches. Each module has one subject: [`record`] cells of memory, [`row`] accesses
+//! of a warp to many words, [`run`] the effect of an instruction on rows, [`memory`] the storage of rows, [`order`]
+//! what orders threads of a block, [`does`] an instruction's effect on that order, [`block`] a running block,
+//! [`retry`] plain reads before atomic operations, [`found`] what was found, [`tell`] the messages. Must not know how
+//! kernels run: they must report their accesses in execution order, so launches that are checked for races run on one
+//! thread each.
 //!
-//! Accesses of two blocks are taken as ordered if the first one's warp has told of its access by a fence or a release of the
-//! device's scope, and the second one has looked at something since (a fence, or a load that others may write).
+//! Accesses of two blocks count as ordered if the first one's warp has published its access by a fence or a release
+//! of the device's scope, and the second one has acquired something since (a fence, or a load that others may write).
 
 pub mod block;
 mod does;

@@ -1,8 +1,8 @@
-//! What orders the accesses of a block's threads.
+//! The order of accesses of a block's threads.
 //!
-//! Owns a vector clock for each warp, and what barriers and fences do to them. Where it cannot know, it takes accesses as
-//! ordered: clocks are of warps, so that a lane that is ordered behind another warp orders all its warp; all fences of a block
-//! meet in one clock. Must not know memory.
+//! Owns a vector clock for each warp, and the effects of barriers and fences on the clocks. If it cannot know, it
+//! treats accesses as ordered: clocks belong to warps, so a lane that is ordered after another warp orders its whole
+//! warp; all fences of a block share one clock. Must not know memory.
 
 #![allow(clippy::indexing_slicing, reason = "indices are taken modulo the arrays' lengths")]
 

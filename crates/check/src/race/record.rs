@@ -1,6 +1,6 @@
-//! Who accessed a place in memory: a few bytes of shadow for each four bytes.
+//! The last accesses of a word: a few bytes of shadow memory for each four bytes.
 //!
-//! Owns the cells, and which of the accesses in one conflict with a new one. Must not know what orders accesses.
+//! Owns the cells, and which accesses in one conflict with a new one. Must not know what orders accesses.
 
 /// An access: by whom, and how far its warp was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

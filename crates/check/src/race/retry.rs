@@ -1,9 +1,9 @@
 //! Plain reads beside atomic operations of others.
 //!
-//! Owns those that may be the begin of a retry loop: a plain read, then an atomic operation by the same thread that sees what
-//! has changed meanwhile (`old = *p; do … old = atomicCAS(p, …)`, as NVIDIA's guide and headers have it). The read's value
-//! decides nothing then, so it is told of only if its thread does no such operation before its block ends. Must not know how
-//! such reads are found.
+//! Owns reads that may be the start of a retry loop: a plain read, then an atomic operation by the same thread that
+//! detects changes (`old = *p; do … old = atomicCAS(p, …)`, as in NVIDIA's guide and headers). The read's value then
+//! decides nothing, so it is reported only if its thread does no such operation before its block ends. Must not know
+//! how such reads are found.
 
 use super::found::{Found, Place};
 use super::record::When;

@@ -1,8 +1,9 @@
-//! Who accessed 128 bytes of memory: one entry for what lanes of a warp do to many words by one instruction.
+//! The last accesses of 128 bytes of memory: one entry for the accesses of a warp's lanes to many words by one
+//! instruction.
 //!
-//! Owns rows: a few entries each, or a cell for each word ([`super::record`]) where entries cannot say what happened. An entry
-//! means what its words' cells would; of reads a row keeps as many as it has room for, of writes all that were last. Must not
-//! know what orders accesses.
+//! Owns rows: a few entries each, or a cell for each word ([`super::record`]) if entries cannot represent the
+//! accesses. An entry means what its words' cells would; of reads a row keeps as many as fit, of writes all that were
+//! last. Must not know what orders accesses.
 
 use super::record::{Cell, What, When};
 

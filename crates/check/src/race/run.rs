@@ -1,7 +1,7 @@
-//! The accesses of a warp's lanes by one instruction, as rows of memory see them.
+//! The accesses of a warp's lanes by one instruction, split into rows of memory.
 //!
-//! Owns which lanes access neighbouring words, or the same ones, and what is noted of them where. Must not know what orders
-//! accesses, or where rows are kept.
+//! Owns which lanes access neighbouring words, or the same ones, and what is recorded where. Must not know what
+//! orders accesses, or where rows are stored.
 
 use super::record::{Cell, What, When};
 use super::row::{Entry, Row, WORDS};

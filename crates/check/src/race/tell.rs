@@ -1,6 +1,6 @@
-//! What is said of races and of barriers.
+//! The messages about races and barriers.
 //!
-//! Owns the findings' words and places. Must not know how they were found.
+//! Owns the findings' wording and locations. Must not know how they were found.
 
 use cushim_accel::locks::lock;
 use cushim_ptx::Pos;

@@ -1,10 +1,10 @@
 //! Handles of cuBLAS.
 //!
-//! NVIDIA's library makes its handle by the runtime inside it, which finds no driver where that runtime could not be led to
-//! ours. Then the handle is ours: a place with zeros, which NVIDIA's functions take for none (seen with 12.9.2 and
-//! 13.10.0: `CUBLAS_STATUS_NOT_INITIALIZED`), and what was set is kept here.
+//! NVIDIA's library creates its handle with the runtime inside it, which finds no driver if that runtime could not be
+//! redirected. Then the handle is cushim's: a block of zeros, which NVIDIA's functions reject (seen with 12.9.2 and
+//! 13.10.0: `CUBLAS_STATUS_NOT_INITIALIZED`), and its settings are kept here.
 //!
-//! Owns: our handles. Must not know: what is computed with them.
+//! Owns: cushim's handles. Must not know: what is computed with them.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};

@@ -1,10 +1,11 @@
 //! cuBLASLt: products with an epilogue.
 //!
-//! Descriptors are NVIDIA's, which need no device; what is in them is read by NVIDIA's functions. There is one algorithm, number 0,
-//! which needs no workspace; an algorithm that a program brings (from a file, or of another machine) is taken for it.
+//! Descriptors are NVIDIA's, which need no device; NVIDIA's functions read them. There is one algorithm, number 0,
+//! which needs no workspace; an algorithm that a program brings (from a file, or from another machine) counts as this
+//! one.
 //!
-//! Owns: the functions and their arguments, what a heuristic answers. Source: cublasLt.h and cuBLAS' documentation. Must not
-//! know: how products are computed.
+//! Owns: the functions and their arguments, the results of heuristics. Source: cublasLt.h and cuBLAS' documentation.
+//! Must not know: how products are computed.
 
 use std::ffi::c_void;
 

@@ -1,4 +1,4 @@
-//! A matrix and vectors, diagonals, triangles, one half of a square, and sums of matrices.
+//! Functions on a matrix and vectors, diagonals, triangles, one half of a square, and sums of matrices.
 //!
 //! Owns: the functions and their arguments. Must not know: how they are computed.
 

@@ -1,14 +1,14 @@
-//! cuBLAS: linear algebra by kernels of ours.
+//! cuBLAS: linear algebra by cushim's kernels.
 //!
-//! The handle stays NVIDIA's, and so do its stream and its pointer mode, which are asked for at each call; where NVIDIA's
-//! library cannot make one, it is ours ([`handle`]). Source: cublas_api.h.
+//! The handle stays NVIDIA's, and so do its stream and its pointer mode, which are read at each call; if NVIDIA's
+//! library cannot create a handle, it is cushim's ([`handle`]). Source: cublas_api.h.
 //!
-//! - [`handle`]: handles, and what is set in them;
+//! - [`handle`]: handles and their settings;
 //! - [`products`]: products of matrices;
 //! - [`lt`](mod@lt): cuBLASLt;
-//! - [`matrices`]: what else is done with a matrix;
-//! - [`vectors`]: vectors alone;
-//! - [`shared`]: what all of these need.
+//! - [`matrices`]: other functions on matrices;
+//! - [`vectors`]: functions on vectors;
+//! - [`shared`]: common parts.
 //!
 //! Owns: nothing. Must not know: how anything is computed (`crates/blas`).
 

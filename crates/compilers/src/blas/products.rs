@@ -1,7 +1,7 @@
 //! Products of matrices.
 //!
-//! A product of types that ours do not have goes to NVIDIA's function; where that has no kernel for the CPU, it is said.
-//! Workspaces, algorithms and math modes are of no concern: sums are singles, doubles or integers.
+//! A product of types that cushim's kernels lack goes to NVIDIA's function; if that has no kernel for the CPU, a
+//! message says so. Workspaces, algorithms and math modes have no effect: sums are singles, doubles or integers.
 //!
 //! Owns: the functions and their arguments. Must not know: how products are computed.
 

@@ -1,4 +1,5 @@
-//! What the functions of cuBLAS share: types, scalars, the handle's state, and what is said of calls that do not run.
+//! What the functions of cuBLAS share: types, scalars, the handle's state, and the messages about calls that do not
+//! run.
 //!
 //! Owns: these. Must not know: the functions.
 

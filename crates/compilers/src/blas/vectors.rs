@@ -1,4 +1,5 @@
-//! Vectors alone: products, norms, sums, the greatest and the smallest element; multiples, sums and copies.
+//! Functions on vectors: dot products, norms, sums, the greatest and the smallest element; multiples, sums and
+//! copies.
 //!
 //! Owns: the functions and their arguments. Must not know: how they are computed.
 

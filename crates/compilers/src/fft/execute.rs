@@ -1,6 +1,6 @@
-//! Transforms.
+//! Executes transforms.
 //!
-//! Owns: the functions, and what they ask of a plan. Must not know: launches.
+//! Owns: the functions, and what they require of a plan. Must not know: launches.
 
 use cushim_fft::kind::{Kind, Map, Part};
 use cushim_fft::status;

@@ -1,6 +1,6 @@
-//! Plans of cuFFT, by the number that a program has of each.
+//! Plans of cuFFT, by the number that the program has.
 //!
-//! Owns: the plans of this process, and what is set in them. Must not know: what is planned.
+//! Owns: the plans of this process, and their settings. Must not know: what is planned.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,8 +1,8 @@
-//! Plans are made, and the sizes of their work areas are told.
+//! Creates plans, and returns the sizes of their work areas.
 //!
-//! A size that is estimated is the size that the plan has.
+//! An estimated size is the size that the plan has.
 //!
-//! Owns: these functions and their arguments. Must not know: which arguments are right (`crates/fft`).
+//! Owns: these functions and their arguments. Must not know: which arguments are valid (`crates/fft`).
 
 use cushim_fft::kind::Kind;
 use cushim_fft::made::Made;

@@ -1,12 +1,12 @@
-//! cuFFT: transforms by kernels of ours.
+//! cuFFT: transforms by cushim's kernels.
 //!
-//! The runtime inside libcufft finds no driver, and its kernels are machine code. So every function that takes a plan is ours,
-//! and so are the plans; only the version is asked of NVIDIA's library. Sources: cufft.h, cufftXt.h.
+//! The runtime inside libcufft finds no driver, and its kernels are machine code. So cushim replaces every function
+//! that takes a plan, and the plans; it asks NVIDIA's library only for the version. Sources: cufft.h, cufftXt.h.
 //!
-//! - [`handle`]: plans, and what is set in them;
-//! - [`make`]: plans are made, and sizes estimated;
+//! - [`handle`]: plans and their settings;
+//! - [`make`]: creating plans, and estimating sizes;
 //! - [`execute`]: transforms by a plan;
-//! - [`refused`]: what does not run.
+//! - [`refused`]: functions that do not run.
 //!
 //! Owns: nothing. Must not know: how anything is computed (`crates/fft`).
 

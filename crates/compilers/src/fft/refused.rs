@@ -1,7 +1,7 @@
-//! What of cuFFT does not run on the CPU: callbacks, which are machine code or LTO-IR linked into NVIDIA's kernels; several GPUs;
-//! limits of a work area.
+//! The parts of cuFFT that do not run on the CPU: callbacks, which are machine code or LTO-IR linked into NVIDIA's
+//! kernels; several GPUs; limits of a work area.
 //!
-//! Owns: these functions, and what is said of them. Must not know: plans.
+//! Owns: these functions, and the messages about them. Must not know: plans.
 
 use cushim_fft::status;
 use cushim_vbase::code::say_once;

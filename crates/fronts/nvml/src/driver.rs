@@ -1,7 +1,7 @@
-//! The few functions of the driver that say what a device is.
+//! The few driver functions that describe a device.
 //!
-//! Owns: their signatures, and calling them through libvcuda.so's table, past the hooks: what NVML asks is no call of the
-//! program's. Must not know: NVML.
+//! Owns: their signatures, and calling them through libvcuda.so's table, not through the hooks: NVML's queries are
+//! not calls of the program. Must not know: NVML.
 
 use std::ffi::{c_char, c_void};
 

@@ -1,8 +1,8 @@
-//! libnvidia-ml.so.1: what management tools and frameworks ask of devices, answered for those of libvcuda.so.
+//! libnvidia-ml.so.1: NVML, with which management tools and frameworks query devices, for the devices of libvcuda.so.
 //!
-//! Count, names, memory and versions are the driver's own. A device that is no GPU has no temperature, clock or fan: those
-//! questions are "not supported", and it is never busy. What is not here at all programs find missing, as in an older
-//! driver. Source: NVML's API reference. Must not know: which backend there is.
+//! Count, names, memory and versions are the driver's. A device that is no GPU has no temperature, clock or fan:
+//! those queries return "not supported", and its utilisation is 0. Functions that are not exported are missing for
+//! programs, as in an older driver. Source: NVML's API reference. Must not know: which backend there is.
 
 // It runs in other people's processes: nothing in it may panic.
 #![cfg_attr(

@@ -1,6 +1,6 @@
 //! AQL packets: dispatches and barriers.
 //!
-//! Owns: what a packet's 64 bytes say, and doing it. Must not know: how a kernel is executed.
+//! Owns: decoding a packet's 64 bytes, and executing it. Must not know: how a kernel is executed.
 
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};

@@ -1,6 +1,6 @@
-//! What packets and kernels need of the machine: memory, signals, interrupts.
+//! The machine that packets and kernels use: memory, signals, interrupts.
 //!
-//! Owns: amd_signal_t, and how its changes are told. Must not know: packets.
+//! Owns: amd_signal_t, and how its changes are announced. Must not know: packets.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -1,6 +1,6 @@
-//! Queues: a thread each, which looks at the doorbell and works off packets.
+//! Queues: one thread each, which polls the doorbell and executes packets.
 //!
-//! Owns: creating, stopping, waiting for work. Must not know: what a packet says.
+//! Owns: creating, stopping, waiting for work. Must not know: the contents of packets.
 
 pub mod aql;
 pub mod machine;

@@ -1,6 +1,6 @@
 //! SDMA packets: copies, fills, fences.
 //!
-//! Owns: what packets of a copy engine say, and doing it. Must not know: who writes them.
+//! Owns: decoding and executing the packets of a copy engine. Must not know: who writes them.
 //!
 //! Layouts: sdma_registers.h of AMD's runtime, for gfx9; lengths are in words.
 

@@ -1,4 +1,4 @@
-//! What a queue's thread and its owner share, and how the thread waits.
+//! The state that a queue's thread and its owner share, and how the thread waits.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};

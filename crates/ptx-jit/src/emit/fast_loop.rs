@@ -1,9 +1,9 @@
 //! Short loops that run several iterations with their values in registers.
 //!
 //! Owns a second version of a short loop that reads memory: all lanes of a warp run several iterations with the
-//! loop-carried values in registers, instead of the frame. What this version cannot do (ranges outside of device memory,
-//! lanes that have diverged) is left to the usual one, which repeats the iteration: it has only read so far. Must not know
-//! the order of warps.
+//! loop-carried values in registers, instead of the frame. If this version cannot execute an iteration (addresses
+//! outside of device memory, divergent lanes), the usual version repeats it; until then the iteration has only read.
+//! Must not know the order of warps.
 
 use super::emitter::{Emit, FastLoop};
 use super::val::{Val, chunks, scalar, vector};

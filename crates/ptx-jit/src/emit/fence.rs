@@ -2,9 +2,9 @@
 //!
 //! Must not know: which fences need an instruction ([`cushim_ptx::fence`]).
 //!
-//! Generated code keeps accesses in the order in which the kernel has them: no pass looks for equal loads or stores
-//! (the generator's optimiser is off), and [`super::schedule`] moves none past another. So what is not a full fence
-//! is nothing.
+//! Generated code keeps accesses in the kernel's order: no pass merges equal loads or stores (the generator's
+//! optimiser is off), and [`super::schedule`] moves no access past another. So a fence weaker than a full fence needs
+//! no code.
 
 use super::emitter::{Emit, OWN};
 use crate::warp::INTERFACE;

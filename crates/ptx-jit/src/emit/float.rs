@@ -1,7 +1,7 @@
 //! Single and double precision, rounded to nearest, in native code.
 //!
-//! Which registers may hold any NaN, [`crate::simt::nan`] says. That is of singles: of doubles the machine keeps the NaN
-//! of an operand, as it shall be, if not always the right one.
+//! [`crate::simt::nan`] determines which registers may hold any NaN. That concerns singles; for doubles the processor
+//! propagates an operand's NaN, as a GPU does, though not always the same operand's.
 
 use super::emitter::Emit;
 use super::val::Val;

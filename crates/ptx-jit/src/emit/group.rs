@@ -1,7 +1,7 @@
-//! Accesses of a region that add constants to one register's value: their
-//! ranges are checked together, once.
+//! Accesses of a region whose addresses are one register's value plus constants: their ranges are checked together,
+//! once.
 //!
-//! Owns finding them. It must not know how a check is made.
+//! Owns finding them. Must not know how a check is made.
 
 use crate::simt::plan::region::writes;
 use cranelift_codegen::ir::Value;

@@ -1,7 +1,7 @@
-//! Accesses under a guard.
+//! Accesses under a guard predicate.
 //!
-//! Owns the two ways that need no lanes' masks: where the guard holds for no lane there is nothing to do, and where it holds for
-//! all that are here, what a load gives is what the registers have then. Must not know what is done for some lanes
+//! Owns the two cases that need no lane masks: if the guard is false for all lanes, nothing is done; if it is true
+//! for all active lanes, a load's result replaces the registers' values. Must not know the mixed case
 //! ([`super::memory`], [`super::store`]).
 
 use super::emitter::Emit;

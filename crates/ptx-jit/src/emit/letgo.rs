@@ -1,9 +1,9 @@
 //! Spilling in long regions.
 //!
-//! Owns the choice of values that go to the frame, or are forgotten as they lie there, before a region ends: those
-//! of all lanes that nobody has touched for a while. The allocator of registers would keep each in a place of its
-//! own till the end, and the better one takes time by the square of how many live side by side. Must not know what
-//! is computed.
+//! Owns the choice of values that are stored to the frame (or dropped, if the frame has them) before a region ends:
+//! vectors that were not used for a while. The register allocator would otherwise keep each in a stack slot of its
+//! own until the end, and the better allocator takes time quadratic in the number of values that are live at once.
+//! Must not know what is computed.
 
 use super::emitter::Emit;
 use super::touched::KEPT;

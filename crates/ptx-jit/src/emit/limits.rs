@@ -1,6 +1,6 @@
 //! Limits beyond which a kernel is not compiled.
 //!
-//! Owns the bounds. Must not know how code is made.
+//! Owns the bounds. Must not know how code is generated.
 
 use crate::error::NotCompiled;
 use crate::simt::calls::{Activation, Lowered};

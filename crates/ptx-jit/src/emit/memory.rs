@@ -1,9 +1,8 @@
 //! Loads and stores.
 //!
-//! Where all lanes have one address, or addresses with known steps, the code
-//! does the access itself after one check of the whole range; everything else,
-//! and everything that fails the check, goes lane by lane through a helper,
-//! which finds the lane to blame.
+//! If all lanes have one address, or addresses with known steps, the code accesses memory itself after one check of
+//! the whole range. All other accesses, and those that fail the check, go lane by lane through a helper, which finds
+//! the lane at fault.
 use super::address::{Address, DEVICE, PAGE};
 use super::emitter::{Emit, OWN};
 use super::reach::Reach;

@@ -1,8 +1,8 @@
-//! From a plan to machine code.
+//! Generates machine code from a plan.
 //!
-//! Owns the shape of generated code: a function that runs one warp, a block of
-//! it for each region, and one that chooses the next region where lanes parted.
-//! Values live in registers of the code within a region; at its end those that
+//! Owns the structure of generated code: a function that runs one warp, with a basic block for each region, and one
+//! that chooses the next region for divergent lanes. Within a region values are SSA values of the code; at its end,
+//! live values are stored to the warp's frame. Must not know the scheduler.
 //! cross go to the warp's frame. It must not know the scheduler.
 
 mod address;

@@ -1,9 +1,9 @@
-//! Local memory at an address that is one for all lanes: as variables of a thread are that have no register.
+//! Local memory at an address that is the same for all lanes, as for a thread's variables that have no register.
 //!
-//! Owns the check, and going from each lane's memory to the next one's. Must not know addresses of lanes' own
+//! Owns the check, and the stride from one lane's memory to the next one's. Must not know per-lane addresses
 //! ([`super::each`]).
 //!
-//! Lanes that do not take part are read as well: each has its memory, and their values are not used.
+//! Inactive lanes are read as well: each has its memory, and their values are not used.
 
 use super::address::Address;
 use super::emitter::Emit;

@@ -1,7 +1,7 @@
-//! Contiguous accesses to shared memory in which only some lanes of a warp take part.
+//! Contiguous accesses to shared memory in which only some lanes of a warp are active.
 //!
-//! Owns the check of those lanes' parts, and writing them. Must not know: which way an access takes when all lanes
-//! take part ([`super::memory`]).
+//! Owns the check of those lanes' bytes, and writing them. Must not know: accesses in which all lanes are active
+//! ([`super::memory`]).
 
 use super::address::{Address, DEVICE};
 use super::emitter::Emit;

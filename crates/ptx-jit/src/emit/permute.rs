@@ -1,6 +1,6 @@
-//! Shuffles whose lanes are known when the code is made, as vectors in another order.
+//! Shuffles whose source lanes are compile-time constants, as vector permutations.
 //!
-//! Owns which vectors a result's vector is made of. It must not know who takes part.
+//! Owns the source vectors of each result vector. Must not know which lanes are active.
 
 use super::emitter::Emit;
 use super::val::Val;

@@ -1,7 +1,7 @@
-//! Places of lanes that have an address each, in slot 0 of the scratch, and loops over lanes.
+//! Per-lane addresses, in slot 0 of the scratch, and loops over lanes.
 //!
-//! Owns the check of all addresses at once, the question whether they lie side by side, and going over the lanes that take
-//! part. Must not know what is accessed ([`super::each`]).
+//! Owns the check of all addresses at once, the test whether they are adjacent, and the iteration over active lanes.
+//! Must not know what is accessed ([`super::each`]).
 
 use super::emitter::{Emit, OWN};
 use super::pure::slot;

@@ -1,5 +1,5 @@
-//! Instructions that compute lane by lane: native code where there is some,
-//! else the interpreter's own arithmetic by a helper.
+//! Instructions that compute lane by lane: native code if there is an implementation, else a helper that uses the
+//! interpreter's arithmetic.
 
 use super::emitter::{Emit, OWN};
 use super::val::{Val, chunks, scalar};

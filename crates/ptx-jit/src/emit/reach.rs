@@ -1,6 +1,7 @@
-//! Where accesses go that the code does itself, and what is known of them in a version of a region for whole warps.
+//! The address ranges of inline accesses, and the known facts about them in a region's version for whole warps.
 //!
-//! Owns what is noted of that, for [`super::address`] and [`super::whole`], which find it. Must not know how.
+//! Owns the records of these facts, which [`super::address`] and [`super::whole`] establish. Must not know how they
+//! do.
 
 use super::val::Val;
 use cranelift_codegen::ir::Value;

@@ -1,11 +1,10 @@
-//! Registers that functions which may call themselves keep on the stack of each lane.
+//! Registers that recursive functions save on each lane's stack.
 //!
-//! Owns keeping them, and taking them back, where the lanes that do so are at one height of their stacks, which
-//! nearly always they are. Helpers do the rest: stacks that are full, lanes at several heights. Must not know which
-//! registers are kept.
+//! Owns saving and restoring them if all lanes that do so have the same stack height, which is nearly always so.
+//! Helpers handle the rest: full stacks, lanes at several heights. Must not know which registers are saved.
 //!
 //! A row of the stacks (`warp::Row`) has the lower halves of one register of all lanes, then the upper ones, so that
-//! lanes that keep other registers at the same height do not meet.
+//! lanes that save other registers at the same height do not overlap.
 
 use super::emitter::{Emit, OWN};
 use super::val::Val;

@@ -1,10 +1,10 @@
 //! The order of machine operations within a block of code.
 //!
-//! Code is made operation by operation, each for all vectors of a warp register: two such registers fill all
-//! that the processor has, so that nearly every value would lie on the stack. Here what belongs to the first
-//! lanes goes first, as far as nothing forbids it, and then what belongs to the next: their values stay where
-//! they were computed. A constant that was just read is not read again. Must not know what is computed; lanes
-//! are told by the places in the source that [`super::Emit::lanes_from`] sets.
+//! Code is generated operation by operation, each for all vectors of a warp register: two such registers fill all
+//! vector registers of the processor, so that nearly every value would be spilled. This pass moves the operations of
+//! the first lanes first, as far as dependences allow it, and then those of the next: values stay in registers. A
+//! constant that was just loaded is not loaded again. Must not know what is computed; it tells lanes apart by the
+//! source locations that [`super::Emit::lanes_from`] sets.
 
 use cranelift_codegen::ir::{
     Constant, Function, Inst, InstructionData, Opcode, Type, Value, ValueDef,

@@ -1,7 +1,7 @@
-//! Comparisons of numbers that grow by lane with one number for all lanes.
+//! Comparisons of affine values with uniform ones.
 //!
-//! Owns finding the lanes by arithmetic of single numbers: where the step is a power of two, those below a bound are the first
-//! ones, and at most one is equal to it. Must not know other comparisons ([`super::compare`]).
+//! Owns computing the lane mask by scalar arithmetic: if the step is a power of two, the lanes below a bound are the
+//! first ones, and at most one is equal to it. Must not know other comparisons ([`super::compare`]).
 
 use super::emitter::Emit;
 use super::val::Val;

@@ -1,7 +1,7 @@
 //! Stores, atomic operations and asynchronous copies.
 //!
-//! Owns when the code stores by itself, and what a helper is given where it does not. Must not know where an access goes
-//! ([`super::address`]).
+//! Owns when the code stores inline, and the arguments of the helper otherwise. Must not know the address of an
+//! access ([`super::address`]).
 
 use super::address::{Address, DEVICE};
 use super::emitter::Emit;

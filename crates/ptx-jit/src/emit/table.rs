@@ -1,8 +1,8 @@
 //! Branches by a table (`brx.idx`).
 //!
-//! Owns which lanes go where. Code for lanes that differ is a loop: each round takes those whose index the first of them
-//! has, so that its length is the number of places, and its time that of the indices that there are. Must not know
-//! what is at those places.
+//! Owns which lanes go where. For divergent lanes the code is a loop: each round takes the lanes with the same index
+//! as the first remaining lane. So the code's size is that of the table, and its time the number of distinct indices.
+//! Must not know the code at the targets.
 
 use super::emitter::{Emit, OWN};
 use super::val::Val;

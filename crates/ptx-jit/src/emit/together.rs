@@ -1,7 +1,7 @@
-//! Accesses of some lanes, or at addresses of lanes' own, by functions that keep all registers.
+//! Accesses of some lanes, or with per-lane addresses, by functions that preserve all registers.
 //!
-//! Owns calling them ([`Together`]), where the processor has AVX2: they do as many lanes at once as fit, and leave what they
-//! cannot do undone, for a helper. Must not know other ways of accesses ([`super::each`], [`super::memory`]).
+//! Owns calling them ([`Together`]), if the processor has AVX2: they handle as many lanes at once as fit, and leave
+//! what they cannot handle to a helper. Must not know other kinds of accesses ([`super::each`], [`super::memory`]).
 
 use super::address::{Address, DEVICE};
 use super::emitter::{Emit, OWN};

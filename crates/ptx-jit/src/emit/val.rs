@@ -1,4 +1,4 @@
-//! How the code holds a register: as one value, a value and steps, or vectors.
+//! The representation of a register in the code: one value, a value and steps, or vectors.
 
 use crate::simt::plan::shape::{Class, Shape};
 use cranelift_codegen::ir::{Type, Value, types};

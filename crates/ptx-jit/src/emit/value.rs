@@ -1,4 +1,4 @@
-//! Values of registers in the code, in the frame, and from one to the other; writing results.
+//! Values of registers, in SSA values and in the frame, and conversions between both; writing results.
 
 use super::emitter::{Emit, OWN};
 use super::val::{Val, chunks, scalar, vector};

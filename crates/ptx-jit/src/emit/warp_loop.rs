@@ -1,8 +1,8 @@
 //! The loop over the warps of a block, and over blocks.
 //!
-//! Owns the code between warps: which begins when one has had its turn, going on behind a barrier that all have
-//! come to, and the next block where several are given at once. Whatever else is to be decided between warps, the
-//! code leaves to the scheduler, which it must not know.
+//! Owns the code between warps: it chooses the next warp, continues after a barrier at which all have arrived, and
+//! starts the next block if several are given at once. Every other decision between warps is the scheduler's, which
+//! this module must not know.
 
 use super::emitter::{Emit, OWN};
 use crate::warp::{DONE, INTERFACE, NOWHERE, Which, goes_on};

@@ -1,9 +1,10 @@
-//! A second version of short regions, for whole warps all of whose accesses are inside.
+//! A second version of short regions, for whole warps whose accesses are all in range.
 //!
-//! Owns one check for all accesses of a region whose addresses are known before its first one, and the version behind it. In
-//! the usual version each access has a check and a slow way of its own, so that what was loaded has to live past the next
-//! check: two rows of values fill all registers. Here nothing lies between: what belongs to the first lanes is loaded,
-//! computed and forgotten before the next ([`super::schedule`]). Must not know the order of warps.
+//! Owns one check for all accesses of a region whose addresses are known before its first one, and the version after
+//! the check. In the usual version each access has its own check and slow path, so loaded values must stay live
+//! across the next check: two rows of values fill all registers. This version has nothing in between: the data of the
+//! first lanes is loaded, used and dead before the next lanes' ([`super::schedule`]). Must not know the order of
+//! warps.
 
 use super::address::{DEVICE, PAGE};
 use super::emitter::Emit;

@@ -1,11 +1,12 @@
-//! Memory that other threads use at the same time, read and written in the largest aligned units: each is one access of
-//! the processor.
+//! Memory that other threads use at the same time, read and written in the largest aligned units: each is one access
+//! of the processor.
 //!
-//! Owns that no value of a lane is seen in parts, or written twice, as copying bytes may do: where an address is a
-//! multiple of its size, up to 16 bytes are one access. Must not know what the bytes are, or whether they may be touched.
+//! Owns that no other thread sees a lane's value half-written, or written twice, as byte-wise copying may do: an
+//! access of up to 16 bytes that is aligned to its size is a single access. Must not know what the bytes are, or
+//! whether they are accessible.
 //!
-//! An access of up to 8 bytes that is aligned is one for all processors, one of 16 bytes for those with AVX (Intel's
-//! manual, volume 3, 10.1.1; AMD's, volume 2, 7.3.2). Loads acquire and stores release, as x86 does anyway.
+//! An aligned access of up to 8 bytes is atomic on all processors, one of 16 bytes on those with AVX (Intel's manual,
+//! volume 3, 10.1.1; AMD's, volume 2, 7.3.2). Loads acquire and stores release, as all x86 accesses do.
 
 use std::arch::x86_64::__m128i;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};

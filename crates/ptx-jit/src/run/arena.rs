@@ -1,4 +1,4 @@
-//! Device memory as compiled code has it.
+//! Device memory, as compiled code accesses it.
 
 use super::access;
 use crate::warp::LONGEST;

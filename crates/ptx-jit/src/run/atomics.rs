@@ -1,4 +1,4 @@
-//! Atomic operations that the processor has.
+//! Atomic operations by processor instructions.
 
 use cushim_ptx::sem::Update;
 use std::arch::x86_64::__m128i;

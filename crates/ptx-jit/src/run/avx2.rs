@@ -1,7 +1,8 @@
-//! Operations on all lanes at once in vectors of 32 bytes, where the processor has them and none of 64.
+//! Operations on all lanes at once in vectors of 32 bytes, on processors with AVX2 and without AVX-512.
 //!
-//! Owns ways to the bits that [`cushim_ptx::alu`] defines that a compiler does not find: coefficients by one load for each
-//! lane, the square of the special function unit by products of bytes, and roundings by the processor's control register.
+//! Owns implementations of [`cushim_ptx::alu`] that a compiler does not find: coefficients by one load for each lane,
+//! the special function unit's square by products of bytes, and roundings by the processor's control register. The
+//! bits are the same.
 
 use super::rows::{FIRST_BITS, FIRST_KEPT, LAST_BITS, LAST_KEPT, Rows};
 use super::singles::{Lanes, flushing, give, narrow, spread, take};

@@ -1,7 +1,7 @@
-//! Operations on all lanes at once in vectors of 64 bytes, where the processor has them.
+//! Operations on all lanes at once in vectors of 64 bytes, on processors with AVX-512.
 //!
-//! Owns ways to the bits that [`cushim_ptx::alu::fused`] defines that a compiler does not find: instructions
-//! with a rounding of their own.
+//! Owns implementations of [`cushim_ptx::alu::fused`] that a compiler does not find: instructions with an embedded
+//! rounding mode. The bits are the same.
 
 use super::joined::{put_sixteen, sixteen};
 use super::rows::{FIRST_BITS, FIRST_KEPT, LAST_BITS, LAST_KEPT, Rows};

@@ -1,7 +1,8 @@
-//! Barriers of a block: who has arrived, and when all go on. Those who come to the cluster's are noted for it.
+//! Barriers of a block: arrivals, and when all warps go on. Arrivals at the cluster's barrier are passed on to the
+//! cluster.
 //!
-//! As in the interpreter: arrival is counted by warps, a warp has arrived when
-//! all its lanes that still run have, and threads that ended keep nobody waiting.
+//! As in the interpreter, arrivals are counted by warps: a warp has arrived when all its running lanes have. Exited
+//! threads do not keep others waiting.
 
 use crate::warp::{Arrival, CLUSTER, NOWHERE, Placed, Warp};
 use cushim_ptx::exec::cluster::Arrivals;

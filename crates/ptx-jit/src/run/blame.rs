@@ -1,8 +1,8 @@
 //! Finds the lane whose access faulted in generated code.
 //!
-//! Owns the way from a place in the code and the processor's registers to a lane and its address. One instruction
-//! of the processor serves several lanes, and some that do not take part: of those that do, the first is at fault
-//! whose own bytes are not there. Must not know: signals ([`super::trap`]).
+//! Owns finding a lane and its address from the program counter and the processor's registers. One processor
+//! instruction serves several lanes, including inactive ones: at fault is the first active lane whose own bytes are
+//! unmapped. Must not know: signals ([`super::trap`]).
 
 use super::lane::lanes;
 use super::launch::Exec;

@@ -1,4 +1,4 @@
-//! A block: its warps, their memory, and running them until all have ended.
+//! A block: its warps, their memory, and running them until all have exited.
 
 use super::barrier::{self, Barrier};
 use super::helpers::TABLE;

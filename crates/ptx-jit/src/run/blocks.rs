@@ -1,6 +1,6 @@
 //! The blocks of a grid that no thread has taken yet.
 //!
-//! Owns handing them out to threads, many in a row while there are many: so each thread works on memory of its own,
+//! Owns distributing them to threads, many in a row while many are left: so each thread works on memory of its own,
 //! and asks seldom. Must not know what a block does.
 
 use std::ops::Range;

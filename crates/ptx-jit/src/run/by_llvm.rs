@@ -1,7 +1,7 @@
-//! What LLVM made of a kernel for one layout of blocks.
+//! LLVM's code for a kernel and one block layout.
 //!
-//! Owns asking for it, and how long that will take. Must not know who runs it ([`super::native`]), or how it is made
-//! ([`crate::llvm`]).
+//! Owns requesting it, and an estimate of how long it takes. Must not know who runs it ([`super::native`]), or how it
+//! is compiled ([`crate::llvm`]).
 
 use super::stack::Stack;
 use crate::cache::{Kept, Place};

@@ -1,4 +1,4 @@
-//! Functions that may call themselves: where their frames end, and what they keep meanwhile.
+//! Recursive functions: the end of their frames, and the registers that they save.
 
 use super::lane::{lanes, warp};
 use crate::simt::plan::shape::Class;

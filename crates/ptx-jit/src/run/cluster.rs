@@ -1,5 +1,5 @@
-//! The blocks of a cluster: their turns, and the barrier of all of them. A block of a launch without clusters is one of
-//! its own.
+//! The blocks of a cluster: their turns, and the cluster's barrier. In a launch without clusters, each block is a
+//! cluster of one.
 
 use super::block::{BlockSlot, Outcome};
 use super::launch::Exec;

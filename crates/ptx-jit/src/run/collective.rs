@@ -1,4 +1,4 @@
-//! Shuffles, votes and their like.
+//! Shuffles, votes and similar operations.
 
 use super::lane::{lanes, warp, width};
 use crate::warp::{Parked, Row, Warp};

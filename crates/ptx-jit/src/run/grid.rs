@@ -1,7 +1,7 @@
 //! One thread's part of a grid.
 //!
-//! Owns how many blocks one entry of the code runs, and looking at how long code runs. In what order blocks run,
-//! [`cushim_ptx::exec::schedule`] says.
+//! Owns how many blocks one entry into the code runs, and watching how long code runs. [`cushim_ptx::exec::schedule`]
+//! defines the order of blocks.
 
 use super::arena::{Arena, Mapped};
 use super::block::Outcome;

@@ -1,8 +1,8 @@
 //! Calls from generated code into Rust; no panic may unwind into generated code.
 //!
-//! Owns the functions that generated code calls: each runs a helper, and where that panics, the launch ends with an
-//! error that names it. Nothing else can stand in the table of helpers, as only [`Guarded::of`] makes what stands
-//! there. Must not know: what helpers do.
+//! Owns the functions that generated code calls: each runs a helper, and if it panics, the launch fails with an error
+//! that names it. The table of helpers can contain nothing else, because only [`Guarded::of`] creates its entries.
+//! Must not know: what helpers do.
 
 use super::trap;
 use crate::warp::Which;

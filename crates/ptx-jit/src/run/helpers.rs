@@ -1,7 +1,7 @@
-//! What generated code calls.
+//! The functions that generated code calls.
 //!
-//! Every helper has one shape: the warp, a number (mostly of a [`Site`]), and
-//! the lanes it is for. Arguments and results lie in the warp's scratch slots.
+//! All helpers have one signature: the warp, a number (mostly of a [`Site`]), and the mask of lanes. Arguments and
+//! results are in the warp's scratch slots.
 
 use super::asynchronous;
 use super::calls;

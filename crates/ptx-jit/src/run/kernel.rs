@@ -1,4 +1,4 @@
-//! A compiled kernel, and the memory it runs on.
+//! A compiled kernel, and the memory that it uses.
 
 use super::arena::{Arena, Mapped};
 use super::blocks::Blocks;

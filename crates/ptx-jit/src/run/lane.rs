@@ -1,4 +1,4 @@
-//! What helpers do with a warp: operands and results of lanes, faults.
+//! How helpers access a warp: lanes' operands and results, faults.
 
 use super::launch::Exec;
 use crate::simt::plan::shape::Class;

@@ -1,4 +1,4 @@
-//! Accesses in whichever space they go: of all lanes together where that can be, else lane by lane.
+//! Accesses in any state space: all lanes together if possible, else lane by lane.
 
 use super::access::{self, get, put};
 use super::arena::update as exchange;

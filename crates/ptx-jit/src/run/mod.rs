@@ -1,7 +1,7 @@
-//! Running compiled kernels: grids over threads, blocks, warps that wait.
+//! Runs compiled kernels: grids over threads, blocks, waiting warps.
 //!
-//! Owns the scheduler and the helpers that generated code calls. It must not
-//! know how code is made, or who owns device memory.
+//! Owns the scheduler and the helpers that generated code calls. Must not know how code is generated, or who owns
+//! device memory.
 
 pub mod access;
 mod arena;

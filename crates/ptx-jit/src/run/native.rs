@@ -1,6 +1,6 @@
-//! Code that LLVM made: whole blocks, from their begin to their end.
+//! Runs LLVM's code: whole blocks, from start to end.
 //!
-//! Owns which blocks run by it, and what a fault in it says. Must not know how it is made ([`crate::llvm`]).
+//! Owns which blocks run by it, and the message of a fault in it. Must not know how it is compiled ([`crate::llvm`]).
 
 use super::block::{BlockSlot, Outcome};
 use super::by_llvm::Native;

@@ -1,7 +1,7 @@
 //! The memory operand of a machine instruction.
 //!
-//! Owns finding the address that an instruction of the code was about to touch: the system says which byte was not
-//! there, and of 16 bytes that go over the end of a page that is not the first. Must not know: what the code does.
+//! Owns finding the address that an instruction was about to access. The system reports the byte that is unmapped;
+//! for 16 bytes that cross the end of a page, that is not the first one. Must not know: what the code does.
 
 /// A memory operand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,5 +1,5 @@
-//! Panics on purpose, in builds that are not for users: each helper's in turn, to see what becomes of the launch, and the
-//! compiler's, to see that the interpreter takes over.
+//! Deliberate panics, in builds that are not for users: in each helper in turn, to test how the launch ends, and in
+//! the compiler, to test that the interpreter takes over.
 
 use crate::warp::Which;
 use std::cell::Cell;

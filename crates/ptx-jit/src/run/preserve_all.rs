@@ -1,8 +1,7 @@
-//! Calling a helper without changing any register.
+//! Calls a helper without changing any register.
 //!
-//! Owns the other side of Cranelift's convention that preserves all registers,
-//! in which code calls helpers from where it seldom goes: its usual way then has
-//! nothing to save around a call that it does not make. Must not know helpers.
+//! Owns the callee's side of Cranelift's calling convention that preserves all registers, which code uses for helpers
+//! on cold paths: then the common path saves nothing around a call that it does not make. Must not know helpers.
 
 use crate::warp::Warp;
 use std::mem::offset_of;

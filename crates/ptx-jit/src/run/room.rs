@@ -1,7 +1,7 @@
-//! Memory for blocks, kept from one launch of a kernel to the next: getting it from the system and clearing it took longer
-//! than a small kernel runs.
+//! Memory for blocks, kept from one launch of a kernel to the next: allocating and clearing it took longer than a
+//! small kernel runs.
 //!
-//! Owns the memory and how much is kept. Must not know what lies in it.
+//! Owns the memory and how much is kept. Must not know its contents.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::sync::{Mutex, PoisonError};

@@ -1,11 +1,12 @@
-//! What the polynomials of the special function unit take, for all lanes.
+//! The data that the special function unit's polynomials need, for all lanes.
 //!
-//! Owns where it lies, and the bytes by which vectors of any width compute the unit's square. Must not know where it comes from.
+//! Owns its layout, and the bytes by which vectors of any width compute the unit's square. Must not know where the
+//! data comes from.
 //!
-//! The square of a place of 17 bits has all products of the upper eight bits. Let l be the next seven bits, and u the upper eight
-//! without the lowest. Of the products of l and u, the unit adds those whose bits j and k have j + k >= 6, and shifts the sum right by
-//! six bits. That is a sum over k of the bit k of u, in its place, times those bits of l from j = 6 - k on: seven products of bytes,
-//! which instructions multiply and add up.
+//! The argument is an offset of 17 bits. Its square includes all products of the upper eight bits. Let l be the next
+//! seven bits, and u the upper eight without the lowest. Of the products of l and u, the unit adds those of bits j
+//! and k with j + k >= 6, and shifts the sum right by six bits. That is a sum over k of bit k of u, at its position,
+//! times the bits of l from j = 6 - k on: seven products of bytes, which instructions multiply and add.
 
 use super::singles::Lanes;
 use cushim_ptx::alu::sfu::Row;

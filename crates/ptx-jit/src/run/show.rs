@@ -1,6 +1,6 @@
-//! Showing whoever looks on what lanes are about to do ([`cushim_ptx::exec::watch`]).
+//! Reports what lanes are about to do to the observer ([`cushim_ptx::exec::watch`]).
 //!
-//! Owns how a warp's accesses and barriers are told. Must not know what is looked for.
+//! Owns how a warp's accesses and barriers are reported. Must not know what the observer looks for.
 
 use super::lane::warp;
 use crate::warp::{FAULT, Site, Warp};

@@ -1,7 +1,7 @@
-//! Singles of all lanes, as slots of the scratch have them.
+//! Singles of all lanes, in slots of the scratch.
 //!
-//! Owns how they are read and given back, flushed or not, and multiply-add by its definition. Must not know which operation is wanted, or
-//! what the processor has for it.
+//! Owns reading and writing them, flushed or not, and the definition of multiply-add. Must not know which operation
+//! is computed, or the processor's instructions for it.
 
 use crate::warp::task::{DOWN, FTZ, SAME, UP};
 use crate::warp::{SLOTS, Slot};

@@ -1,7 +1,7 @@
 //! Larger stacks for code that needs more than its thread has.
 //!
-//! Code that is made quickly gives each value a place of its own, which for kernels of thousands of instructions
-//! are megabytes; a thread may have been given less. Owns the choice of where code runs. Must not know: code.
+//! Quickly compiled code gives each value its own stack slot, which takes megabytes for kernels of thousands of
+//! instructions; a thread may have less. Owns the choice of the stack on which code runs. Must not know: code.
 
 use std::ptr::null_mut;
 

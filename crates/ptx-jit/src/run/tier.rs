@@ -1,14 +1,14 @@
-//! The code of a kernel for one layout of blocks, in two qualities, and LLVM's where that is asked for.
+//! The code of a kernel for one block layout, in two tiers, and LLVM's if it is enabled.
 //!
-//! Owns when the better one is made: the quick one is there for the first launch, and code that has run for
-//! longer than it took to make is worth making again, on a thread of its own. Both come from one plan, so
-//! frames and numbers of regions mean the same to both, and a warp may change from one to the other wherever
-//! it leaves the code. Must not know: what the code does.
+//! Owns when the better tier is compiled: the first launch uses the quick one, and code that has run for longer than
+//! it took to compile is compiled again, on a separate thread. Both tiers come from one plan, so frames and region
+//! numbers are the same, and a warp may switch tiers whenever it leaves the code. Must not know: what the code does.
 //!
-//! The first launch waits for the quick code, some 50 ms for 1,000 instructions. Interpreting blocks meanwhile would not
-//! pay: a block that has begun stays with the interpreter, which takes 10 to 600 times as long as code, so that in the time
-//! of making it the interpreter does what code does in milliseconds, and a kernel of few long blocks would end later
-//! than one that waited. What is beyond the limits of `emit/limits.rs` is interpreted from the start.
+//! The first launch waits for the quick tier, some 50 ms for 1,000 instructions. Interpreting blocks meanwhile would
+//! not pay: a block stays with the interpreter once it has begun, and the interpreter takes 10 to 600 times as long
+//! as code. So during the compilation the interpreter does only what code does in milliseconds, and a kernel of few
+//! long blocks would end later than one that waited. Kernels beyond the limits of `emit/limits.rs` are interpreted
+//! from the start.
 
 use super::by_llvm::{self, Native};
 use super::room::Rooms;

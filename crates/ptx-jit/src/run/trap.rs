@@ -1,9 +1,9 @@
 //! Entering generated code, and leaving it when it accesses unmapped memory.
 //!
-//! Owns the process's SIGSEGV and SIGBUS handlers while kernels run. A fault is ours only if the program counter is
-//! in the code that this thread has entered: then the thread goes on behind the place where it entered, on the
-//! stack as it was there. Generated code holds nothing that would have to be given back, and helpers check before
-//! they touch. Every other fault goes to whoever had the signal before us. Must not know: kernels, blocks.
+//! Owns the process's SIGSEGV and SIGBUS handlers while kernels run. A fault belongs to a kernel only if the program
+//! counter is in the code that this thread has entered: then the thread continues after the point of entry, with the
+//! stack as it was there. Generated code holds nothing that must be released, and helpers check before they access
+//! memory. Every other fault goes to the previous handler. Must not know: kernels, blocks.
 
 use crate::warp::{Entry, SIGNAL, Warp};
 use std::cell::Cell;

@@ -1,8 +1,8 @@
-//! Which code runs a kernel's blocks: Cranelift's or LLVM's.
+//! The choice between Cranelift's and LLVM's code for a kernel.
 //!
-//! Owns the comparison. Once both are there, blocks run by turns by the one and the other, some at a time, until each has
-//! run for a while; from then on by the one that took less time for a block. LLVM's is not faster for every kernel, and no
-//! rule says for which it is. Must not know what the code does, or how blocks run.
+//! Owns the comparison. Once both are compiled, groups of blocks alternate between the two until each has run for a
+//! while; from then on the one with less time per block is used. LLVM's code is not faster for every kernel, and no
+//! rule predicts for which it is. Must not know what the code does, or how blocks run.
 
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 

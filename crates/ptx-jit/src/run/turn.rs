@@ -1,6 +1,6 @@
-//! The turns of one thread in the comparison of a kernel's codes ([`super::trial`]).
+//! One thread's groups of blocks in the comparison of a kernel's codes ([`super::trial`]).
 //!
-//! Owns when a turn begins and ends. Must not know what is chosen, or how.
+//! Owns when a group begins and ends. Must not know what is chosen, or how.
 
 use super::launch::Exec;
 use std::cell::Cell;

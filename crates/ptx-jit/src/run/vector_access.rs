@@ -1,8 +1,8 @@
-//! Accesses of all lanes that are checked at once, and then done without looking again.
+//! Accesses of all lanes that are checked at once, and then executed without further checks.
 //!
-//! Owns the usual cases: values of 32 and 64 bits, in shared memory or in device memory. Nothing is touched
-//! unless every lane may touch what it wants; what is not a usual case, or not in order, is left to
-//! [`super::memory`], which goes lane by lane and finds the one to blame.
+//! Owns the usual cases: values of 32 and 64 bits, in shared memory or in device memory. Memory is accessed only if
+//! every lane's access is valid; all other cases are left to [`super::memory`], which goes lane by lane and finds the
+//! lane at fault.
 
 use super::atomics::Cell;
 use super::lane::{lanes, width};

@@ -1,13 +1,11 @@
 //! Operations on all lanes at once, for which the code generator has no
 //! instructions: functions with an error bound, and directed roundings.
 //!
-//! Owns loops over 32 lanes of [`cushim_ptx::alu::sfu`] and [`cushim_ptx::alu::fused`] that the compiler
-//! turns into the widest vectors this machine has. Operands are 32-bit values in
-//! the first scratch slots, the result goes to slot 0; every lane is computed,
-//! whatever it holds, and NaNs come out canonical. What processors with vectors of 64
-//! bytes, or of 32, do in another way is in [`super::avx512`] and [`super::avx2`]. The number that a helper is called
-//! with is a set of flags: [`FTZ`], which rounding, and which operands have one value for
-//! all lanes, that of lane 0.
+//! Owns loops over 32 lanes of [`cushim_ptx::alu::sfu`] and [`cushim_ptx::alu::fused`], which the compiler vectorises
+//! as widely as this machine allows. Operands are 32-bit values in the first scratch slots, the result goes to slot
+//! 0; every lane is computed, whatever it holds, and NaNs are canonical. [`super::avx512`] and [`super::avx2`] have
+//! other implementations for processors with vectors of 64 or 32 bytes. The number passed to a helper is a set of
+//! flags: [`FTZ`], the rounding, and which operands are uniform (the value of lane 0).
 
 use super::singles::{by_definition, each_of_three, narrow, spread};
 use super::{avx2, avx512};

@@ -1,10 +1,10 @@
 //! Halves and bfloat16 of all lanes at once: sums and products to nearest, and conversions from and to singles.
 //!
-//! Owns loops over 32 lanes that the compiler turns into vectors. They compute with singles, and give the bits of
-//! [`cushim_ptx::alu`]: a sum or a product of two halves that was rounded to a single's 24 bits rounds to the same half as the
-//! exact one (24 is twice 11 and two more; bfloat16 has 8), and the sum of a product and a third number is rounded to
-//! odd first ([`cushim_ptx::alu::half`]). A product of two halves is exact as a single; one of bfloat16 is, unless it is
-//! tiny: then the lanes are computed by `alu`. Operands and the result are as in [`super::vector_float`].
+//! Owns loops over 32 lanes, which the compiler vectorises. They compute with singles, and give the bits of
+//! [`cushim_ptx::alu`]: a sum or a product of two halves, rounded to a single's 24 bits, rounds to the same half as
+//! the exact one (24 is twice 11 and two more; bfloat16 has 8), and the sum of a product and a third number is
+//! rounded to odd first ([`cushim_ptx::alu::half`]). A product of two halves is exact as a single; one of bfloat16
+//! is, unless it is tiny: then `alu` computes the lanes. Operands and the result are as in [`super::vector_float`].
 
 use super::singles::{narrow, spread};
 use super::vector_float::vector_helpers;

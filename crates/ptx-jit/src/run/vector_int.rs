@@ -1,10 +1,9 @@
-//! Integers on all lanes at once, where the code generator has no instructions for vectors: shifts by each
-//! lane's own amount, fields and counts of bits, quotients, high halves, shuffles.
+//! Integer operations on all lanes at once for which the code generator has no vector instructions: shifts by
+//! per-lane amounts, fields and counts of bits, quotients, high halves, shuffles.
 //!
-//! Owns loops over 32 lanes that the compiler turns into the widest vectors this machine has. Operands lie in the
-//! first scratch slots, each as its class says; the result goes to slot 0, whatever a lane holds. What the numbers
-//! are is [`cushim_ptx::alu`]'s definition, which the tests of forms hold these loops against. It must not know
-//! how code is made.
+//! Owns loops over 32 lanes, which the compiler vectorises as widely as this machine allows. Operands are in the
+//! first scratch slots, each as its class says; the result goes to slot 0, whatever a lane holds. [`cushim_ptx::alu`]
+//! defines the results; the tests of forms compare these loops with it. Must not know how code is generated.
 
 use super::joined::{put_sixteen, sixteen};
 use super::lane::warp;

@@ -1,8 +1,8 @@
 //! Which registers may hold any NaN.
 //!
-//! Owns finding them. Every NaN that arithmetic of singles gives is the canonical one; making it so costs operations, so a
-//! register that only ever takes such results may hold any, and is put right where its bits are looked at. Must not know
-//! any code generator.
+//! Owns finding them. Every NaN result of single-precision arithmetic is the canonical NaN; making it so costs
+//! operations. So a register that only ever receives such results may hold any NaN, and is canonicalised where its
+//! bits are observed. Must not know any code generator.
 
 use cushim_ptx::ir::{Dst, Function, Inst, Src};
 use cushim_ptx::sem::{Clamp, Convert, FloatOp, Operation};

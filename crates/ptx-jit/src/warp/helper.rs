@@ -1,7 +1,7 @@
-//! Which helpers generated code may call.
+//! The helpers that generated code may call.
 //!
-//! Every helper has one shape: the warp, a number (mostly of a [`super::Site`]), and the lanes it is for. Code finds it in
-//! the table behind [`super::Warp::helpers`] at its place here. What it does, whoever runs the code knows.
+//! All helpers have one signature: the warp, a number (mostly of a [`super::Site`]), and the mask of lanes. Code
+//! finds a helper in the table at [`super::Warp::helpers`], by its index here. Only the scheduler knows what it does.
 
 macro_rules! helpers {
     ($($name:ident),* $(,)?) => {

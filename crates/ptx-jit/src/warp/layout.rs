@@ -1,6 +1,6 @@
-//! Where generated code finds what it shares with whoever runs it: one versioned description of offsets.
+//! The layout of the state that generated code shares with the scheduler: one versioned description of offsets.
 //!
-//! Owns the numbers. An emitter needs these and no type of the runtime; code that is kept on disk is of one description.
+//! Owns the numbers. An emitter needs these and no type of the runtime; cached code belongs to one version.
 
 use super::state::{Row, Slot, Warp, WarpLoop};
 use std::mem::offset_of;

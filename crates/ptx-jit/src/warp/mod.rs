@@ -1,9 +1,8 @@
 //! The runtime interface of a warp, between generated code and the scheduler.
 //!
-//! Owns the state that both share and its offsets ([`INTERFACE`]), the helpers that code may call ([`Which`]) with
-//! what they are told ([`Site`], the numbers in [`task`]), and what an emitter gives ([`Output`]). Must not know
-//! any code generator, what helpers do, or how blocks are run: emitters and the scheduler import this and not each
-//! other.
+//! Owns the shared state and its offsets ([`INTERFACE`]), the helpers that code may call ([`Which`]) with their
+//! arguments ([`Site`], the numbers in [`task`]), and an emitter's result ([`Output`]). Must not know any code
+//! generator, what helpers do, or how blocks are run: emitters and the scheduler import this and not each other.
 
 mod helper;
 mod layout;

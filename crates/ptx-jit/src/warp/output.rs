@@ -1,4 +1,4 @@
-//! What an emitter gives: code and its tables.
+//! The result of an emitter: code and its tables.
 
 use super::site::Site;
 

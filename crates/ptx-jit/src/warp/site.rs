@@ -1,4 +1,4 @@
-//! Places in the code that call helpers: what a helper is told of the instruction that it is called for.
+//! Call sites of helpers: what a helper needs to know of the instruction that it is called for.
 
 use crate::simt::plan::shape::Class;
 use cushim_ptx::ir::{Inst, Src};

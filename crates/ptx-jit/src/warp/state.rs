@@ -1,7 +1,7 @@
-//! What generated code and its helpers share: a warp's state, and that of going over the warps of a block.
+//! The state that generated code and its helpers share: a warp's, and that of the loop over a block's warps.
 //!
-//! Generated code addresses the fields of [`Warp`] and [`WarpLoop`] by their offsets ([`super::layout`]); the rest
-//! of a launch is behind pointers that only helpers follow.
+//! Generated code addresses the fields of [`Warp`] and [`WarpLoop`] by their offsets ([`super::layout`]); the rest of
+//! a launch is behind pointers that only helpers follow.
 
 use super::site::Site;
 use cushim_ptx::exec::{BlockWatch, Fault};

@@ -1,4 +1,4 @@
-//! Numbers that tell helpers for whole warps what to do.
+//! Numbers that select the operation of helpers for whole warps.
 
 use cushim_ptx::ir::Inst;
 use cushim_ptx::sem::{

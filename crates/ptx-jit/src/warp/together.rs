@@ -1,6 +1,6 @@
-//! Accesses that code leaves to functions which keep its registers, where the processor has AVX2.
+//! Accesses that code leaves to functions that preserve its registers, on processors with AVX2.
 //!
-//! Owns their numbers, and where they find addresses and values: in slots of the scratch.
+//! Owns their numbers, and the scratch slots of their addresses and values.
 
 /// A function, by its place in the table behind [`super::Warp::together`]. Addresses that lanes have of their own are in slot 0, values to
 /// store in slot 1, and what was loaded comes to slot [`Together::RESULTS`]. Addresses of lanes that do not take part may

@@ -1,4 +1,4 @@
-//! Special registers that have one value for a warp.
+//! Special registers that are uniform in a warp.
 
 /// Places of uniform special registers in [`super::Warp::uniform`]; those of
 /// three axes take three.

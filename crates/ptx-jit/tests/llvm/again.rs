@@ -1,4 +1,4 @@
-//! Tests in a process of their own, which is told to use LLVM's library.
+//! Tests in a separate process, which is told to use LLVM's library.
 
 use std::path::PathBuf;
 use std::process::Command;

@@ -1,4 +1,5 @@
-//! A process of LLVM's library that ends too early, or whose program does; and programs `cushim` that are none.
+//! A process of LLVM's library that ends too early, or whose program does; and files named `cushim` that are not
+//! cushim.
 
 use crate::again::{NONE, again, library};
 use crate::process::{long, long_text};

@@ -1,4 +1,4 @@
-//! The process that has LLVM's library: the program that it compiles for does not see it, and waits for it nowhere.
+//! The process with LLVM's library: the program for which it compiles does not notice it, and never waits for it.
 
 use crate::again::{NONE, again, library};
 use crate::launch;

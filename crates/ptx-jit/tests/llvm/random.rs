@@ -1,4 +1,4 @@
-//! Random kernels whose lanes part and meet again.
+//! Random kernels whose lanes diverge and reconverge.
 
 use crate::again::with_llvm;
 use cushim_testkit::jit;

@@ -4,9 +4,9 @@
 //! Owns which blocks a cluster has, the addresses of their shared memory, and when all have arrived at the cluster's
 //! barrier. Must not know how blocks run: the engine runs all blocks of a cluster in turns on one thread.
 //!
-//! Addresses of a block's own shared memory start at 0 in its window; those of the block with rank `r` start at `(r +
-//! 1) * RANK_SIZE` ([`RANK_SIZE`]). The GPU has the rank in the same bits, also for the block's own memory; here a
-//! pointer to own shared memory, used in another block, means that block's memory.
+//! Addresses of a block's own shared memory start at 0 in its window; those of the block with rank `r` lie `r + 1`
+//! times [`RANK_SIZE`] higher. The GPU has the rank in the same bits, also for the block's own memory; here a pointer
+//! to own shared memory, used in another block, means that block's memory.
 
 use super::launch::KernelLaunch;
 use crate::special::Special;

@@ -1,9 +1,9 @@
-//! Kernels whose lanes part and meet again often, of instructions that all emitters take.
+//! Kernels whose lanes diverge and reconverge often, of instructions that all emitters support.
 //!
-//! Each kernel has some parts, one after the other, with a barrier of all threads between them. In a part, branches lead
-//! forward to any of its blocks, and back a few times. A kernel ends at several places that read some of the registers, so
-//! there are many that do not live on in one branch while lanes of another still need them: those of one value for all
-//! lanes, of known steps, and of any.
+//! Each kernel has some parts, one after the other, with a barrier of all threads between them. In a part, branches
+//! lead forward to any of its blocks, and back a few times. A kernel ends at several points that read some of the
+//! registers. So many registers are dead in one branch while lanes in another still need them: uniform ones, affine
+//! ones, and varying ones.
 
 use super::choices::Choices;
 use std::fmt::Write;

@@ -1,7 +1,7 @@
 //! Atomic operations on memory.
 //!
-//! Owns which are instructions of LLVM's, and the loop that does the others: sums and extremes of numbers, with what a GPU of
-//! NVIDIA's makes of NaNs and subnormal numbers.
+//! Owns which ones are LLVM instructions, and the compare-and-swap loop for the others: sums, minima and maxima of
+//! numbers, with an NVIDIA GPU's treatment of NaNs and subnormal numbers.
 
 use super::function::Emitter;
 use super::memory::scope_text;

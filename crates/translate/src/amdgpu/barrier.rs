@@ -1,8 +1,9 @@
 //! Barriers of a block.
 //!
-//! Owns that all of a block's threads wait at the hardware's one barrier, and that barriers that count threads, or at which
-//! some only arrive, are words in shared memory (`library/barrier.ll`). A kernel's warps come whole (`step.rs`); in a function
-//! the lanes of a warp count that come together, and what its first lane is with counts for lanes that the block does not have.
+//! Owns that all of a block's threads wait at the hardware's one barrier, and that barriers that count threads, or at
+//! which some only arrive, are words in shared memory (`library/barrier.ll`). In a kernel, warps arrive whole
+//! (`step.rs`). In a function, the lanes of a warp that arrive together are counted, and its first lane also counts
+//! the lanes that a partial last warp lacks.
 
 use super::function::Emitter;
 use crate::layout::counted;

@@ -1,6 +1,6 @@
-//! Calls: how arguments and results go from function to function.
+//! Calls: passing arguments and results between functions.
 //!
-//! Owns how a call gives arguments and takes results. Pointers to functions are called by the shape of the call, which is the
+//! Owns how a call passes arguments and receives results. Indirect calls use the signature in the call, which is the
 //! function's.
 
 use super::function::Emitter;

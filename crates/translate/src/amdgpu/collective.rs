@@ -1,8 +1,8 @@
-//! What lanes of a warp do together: shuffles, votes, matches, reductions.
+//! Collective operations of a warp: shuffles, votes, matches, reductions.
 //!
-//! Owns how a warp is a part of a wave: its lanes' bits in a ballot, its lanes' numbers. Lanes that take part are those that
-//! are here together, as [`cushim_ptx::exec::participants`] has it; lanes that a mask names do not wait for others that the
-//! control flow keeps elsewhere.
+//! Owns how a warp is a part of a wave: its lanes' bits in a ballot, its lanes' numbers. The participating lanes are
+//! those that are active together, as in [`cushim_ptx::exec::participants`]; lanes in a mask do not wait for lanes
+//! that diverged elsewhere.
 
 use super::atomic::{float_operation, integer_operation};
 use super::function::Emitter;

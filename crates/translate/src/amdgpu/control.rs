@@ -1,6 +1,7 @@
-//! Where lanes go on: branches, returns, ends.
+//! Control flow: branches, returns, exits.
 //!
-//! Owns the plain graph that LLVM's structurizer makes masks of. Lanes that part meet again where it lets them.
+//! Owns the plain control-flow graph, which LLVM's structurizer converts to masks. Divergent lanes reconverge where
+//! it lets them.
 
 use super::function::Emitter;
 use crate::llvm::Value;

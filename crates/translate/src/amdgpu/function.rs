@@ -1,6 +1,6 @@
 //! A kernel or function.
 //!
-//! Owns its frame in LLVM's language: registers as variables, which LLVM makes values of, the blocks, the way in and out, and
+//! Owns its frame in LLVM IR: registers as variables, which LLVM promotes to values, the blocks, entry and exit, and
 //! which file translates which operation.
 
 use super::locals::Locals;

@@ -1,7 +1,7 @@
 //! Variables of a module: global, constant, shared.
 //!
-//! Owns their initial values as LLVM writes them, which have none that can be written, and which are found through a symbol
-//! that holds their address.
+//! Owns their initial values in LLVM's syntax, which variables have no initial value that can be written, and which
+//! ones are found through a symbol that holds their address.
 
 use super::names::Names;
 use crate::abi::{EXTERNAL, MANAGED};

@@ -1,8 +1,8 @@
-//! What kernels ask of their host: `vprintf`, `malloc`, `free`, `__assertfail`.
+//! Requests of kernels to their host: `vprintf`, `malloc`, `free`, `__assertfail`.
 //!
-//! Owns the calls; the functions behind them (`library/client.ll`) talk with the host by LLVM's RPC protocol through the
-//! buffer of [`crate::abi::LaunchArguments::rpc`]. All lanes of a wave that come together make one conversation. Must not know: who
-//! answers.
+//! Owns the calls; the functions behind them (`library/client.ll`) talk to the host by LLVM's RPC protocol through
+//! the buffer of [`crate::abi::LaunchArguments::rpc`]. All active lanes of a wave make one request together. Must not
+//! know: who replies.
 
 use super::function::Emitter;
 use crate::abi::calls;

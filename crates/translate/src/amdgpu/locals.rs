@@ -1,7 +1,7 @@
-//! Local memory of a function: one variable of LLVM's for what may have its address taken, and one for each place that
-//! calls pass values through, which LLVM makes registers of.
+//! Local memory of a function: one LLVM variable for everything whose address may be taken, and one for each slot
+//! through which calls pass values, which LLVM promotes to registers.
 //!
-//! Owns which bytes of the frame lie in which variable.
+//! Owns the assignment of the frame's bytes to variables.
 
 use cushim_ptx::ir::{Function, Place};
 

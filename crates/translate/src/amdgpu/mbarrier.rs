@@ -1,7 +1,7 @@
 //! Barrier objects in memory.
 //!
-//! Owns the steps of [`cushim_ptx::exec::barrier_object`], whose layout of an object's 64 bits this is, as a loop that exchanges
-//! them. Copies are done at once, so nobody waits for bytes that no copy brings.
+//! Owns the operations of [`cushim_ptx::exec::barrier_object`], with its layout of an object's 64 bits, as a
+//! compare-and-swap loop. Copies complete immediately, so no thread waits for bytes of a pending copy.
 
 use super::function::Emitter;
 use crate::llvm::{Type, Value};

@@ -1,9 +1,9 @@
 //! Addresses, loads, stores, copies, fences.
 //!
-//! Owns which address space of LLVM a space of PTX is: global and constant memory 1, shared memory 3 (LDS), local memory 5
-//! (scratch), parameters 4, generic addresses 0 (flat). Owns the mapping of orders and scopes to
-//! LLVM's. A vector that others look at is one access, which programs count on: a volatile one, which LLVM makes coherent in
-//! the whole system, with a fence where it has an order.
+//! Owns the mapping of PTX state spaces to LLVM address spaces: global and constant memory 1, shared memory 3 (LDS),
+//! local memory 5 (scratch), parameters 4, generic addresses 0 (flat). Owns the mapping of orders and scopes to
+//! LLVM's. A vector access to shared data is one access, which programs rely on: a volatile one, which LLVM makes
+//! coherent in the whole system, with a fence if it has an order.
 
 use super::function::Emitter;
 use crate::llvm::{Type, Value};

@@ -1,7 +1,7 @@
-//! From a checked module to LLVM IR for `amdgcn-amd-amdhsa`.
+//! Converts a checked module to LLVM IR for `amdgcn-amd-amdhsa`.
 //!
-//! Owns what of a module becomes which symbol, and which kernels are refused. A lane is a work-item, and its control flow
-//! is LLVM's; what lanes of a warp do together goes through the instructions of the wave. Must not know compilers.
+//! Owns the symbols of a module, and which kernels are refused. A lane is a work-item, and LLVM handles its control
+//! flow; collective operations of a warp use wave instructions. Must not know compilers.
 
 mod atomic;
 mod barrier;

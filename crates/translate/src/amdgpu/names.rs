@@ -1,6 +1,6 @@
-//! What symbols are called.
+//! Names of symbols.
 //!
-//! Owns that kernels and variables keep CUDA's names, and that no two symbols have one.
+//! Owns that kernels and variables keep CUDA's names, and that no two symbols have the same name.
 
 use cushim_ptx::ir::Module;
 use std::collections::{HashMap, HashSet};

@@ -1,7 +1,7 @@
-//! The signature of a function in LLVM's language: first where [`crate::abi::LaunchArguments`] is, then each parameter as integers of its
-//! size.
+//! The signature of a function in LLVM IR: first the pointer to [`crate::abi::LaunchArguments`], then each parameter
+//! as integers of its size.
 //!
-//! Owns what is passed as which type. Must not know how calls are made.
+//! Owns the type in which each parameter is passed. Must not know how calls are made.
 
 use cushim_ptx::ir::{Function, Param};
 

@@ -1,6 +1,7 @@
-//! Special registers, and which thread a lane is.
+//! Special registers, and the thread of a lane.
 //!
-//! Owns how the numbers of threads and lanes come from the work-item's. The layouts are those of [`crate::abi::Lanes`].
+//! Owns how thread and lane numbers are computed from the work-item's. The layouts are those of
+//! [`crate::abi::Lanes`].
 
 use super::function::Emitter;
 use crate::abi::Lanes;

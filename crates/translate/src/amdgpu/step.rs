@@ -1,14 +1,17 @@
-//! Lanes that may wait for each other: each goes on by itself, as on NVIDIA's GPUs from sm_70 on.
+//! Lanes that may wait for each other: each makes progress by itself, as on NVIDIA's GPUs since sm_70.
 //!
-//! LLVM's structurizer lets lanes that leave a loop wait until all have left it. So a lane that took a lock would wait for
-//! those that want it. A function in which that may happen (`layout::waits`) becomes one loop here. In each round each lane
-//! takes a step: from where it stands to the next place where it has to wait, or goes around a loop that looks at memory of
-//! others. Lanes that end go around, too, so nothing that a lane does is outside the loop.
+//! LLVM's structurizer makes lanes that leave a loop wait until all have left it. So a lane that took a lock would
+//! wait for the lanes that want it. A function in which that may happen (`layout::waits`) becomes one loop here. In
+//! each round each lane takes a step: from its current point to the next point where it has to wait, or once around a
+//! loop that reads memory that others write. Lanes that have ended stay in the loop, too, so no lane does anything
+//! outside of it.
 //!
-//! What lanes do together behind such a loop is a place (`layout::places`), as nothing else brings them together again: a
-//! lane stays there until all have come that the instruction names and that have not ended. Where all lanes of a warp stay, they go on as if they had come.
+//! A collective operation after such a loop is a meeting point (`layout::places`), because nothing else reconverges
+//! the lanes: a lane stays there until all lanes that the instruction names, and that have not ended, have arrived.
+//! If all lanes of a warp wait, they go on as if they had arrived.
 //!
-//! Owns the loop, its places, and who waits at them. Must not know which instructions look at memory of others.
+//! Owns the loop, its meeting points, and which lanes wait there. Must not know which instructions read memory that
+//! others write.
 
 use super::function::Emitter;
 use crate::layout::waits::{self, Waits};

@@ -1,4 +1,4 @@
-//! Where compilers are, and a place for what they write.
+//! Finds compilers, and a folder for their output.
 
 use std::ffi::OsStr;
 use std::os::unix::fs::DirBuilderExt;

@@ -1,7 +1,7 @@
-//! What a compiler said of itself in an earlier run.
+//! What a compiler reported about itself in an earlier run.
 //!
-//! Owns by what a compiler is known again, and the form of what is kept. Only programs of machine code are: a script may start
-//! another compiler tomorrow without being changed. Must not know how a compiler is asked.
+//! Owns how a compiler is recognised, and the format of the record. Only machine-code programs have records: a script
+//! may start another compiler tomorrow without being changed. Must not know how a compiler is queried.
 
 use std::fs::File;
 use std::io::Read;

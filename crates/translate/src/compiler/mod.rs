@@ -1,6 +1,6 @@
-//! The compiler that makes code objects of LLVM IR: whatever clang is there, with its linker.
+//! The compiler that makes code objects from LLVM IR: an installed clang, with its linker.
 //!
-//! Owns where it is looked for, how it is asked, what is said where there is none. Must not know PTX.
+//! Owns where it is searched, how it is queried, and the message if there is none. Must not know PTX.
 
 mod find;
 mod kept;

@@ -1,6 +1,6 @@
 //! Barriers that count threads, or at which some only arrive.
 //!
-//! Owns which instructions are such, and where there are some. Must not know how they are done.
+//! Owns which instructions these are, and which functions contain one. Must not know how they are implemented.
 
 use cushim_ptx::ir::{Inst, Module, Src};
 use cushim_ptx::sem::{Barrier, Operation};

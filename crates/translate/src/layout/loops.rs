@@ -1,6 +1,7 @@
 //! The loops of a function's graph.
 //!
-//! Owns which blocks dominate which, and the natural loops that follow. A cycle that is entered at several blocks is none.
+//! Owns the dominators of blocks, and the natural loops that follow from them. An irreducible cycle (with several
+//! entries) does not count as a loop.
 
 use cushim_ptx::ir::Function;
 use std::collections::BTreeSet;

@@ -1,8 +1,8 @@
-//! Where lanes come together again that have left a loop in which they wait, one by one.
+//! The points at which lanes reconverge after they left, one by one, a loop in which they wait.
 //!
-//! From such a loop a lane goes on by itself to the next instruction that all lanes of the warp come to. Behind it they are
-//! together as in any other function, so that nothing there has to look after them: each such place makes the code that the
-//! compiler sees harder. Must not know how lanes wait.
+//! After such a loop a lane goes on by itself to the next instruction that all lanes of the warp reach. From there on
+//! they are together as in any other function, and need no further handling. The number of points matters, because
+//! each makes the code harder for the compiler. Must not know how lanes wait.
 
 use super::counted;
 use super::loops::{self, Loop};

@@ -1,7 +1,7 @@
-//! Which instructions of a kernel all threads of a block come to, or none.
+//! Which instructions of a kernel are reached by all threads of a block, or by none.
 //!
-//! Owns a simple analysis: a register is varying where threads of a block may have different values in it, a block is
-//! divided where a branch by such a value decides who comes there. Both grow until nothing is added.
+//! Owns a simple analysis: a register is varying if threads of a block may have different values in it; a block is
+//! divergent if a branch on such a value decides which threads reach it. Both sets grow until nothing changes.
 
 use cushim_ptx::ir::{Base, Dst, Function, Inst, Special, Src};
 use cushim_ptx::sem::{Barrier, Control, Operation};

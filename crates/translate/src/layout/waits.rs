@@ -1,8 +1,8 @@
-//! In which functions lanes of one warp may wait for each other, so that each has to go on by itself.
+//! Functions in which lanes of one warp may wait for each other, so that each needs independent progress.
 //!
-//! Owns which loops wait: those that a lane leaves by what it sees in memory that others write, and not by what its warp
-//! votes. A loop that tries each time to exchange just what it saw is none: where a lane has to try again, another has done
-//! its part. Must not know how lanes go on.
+//! Owns which loops wait: those whose exit depends on memory that others write, and not on a vote of the warp. A
+//! compare-and-swap loop that retries with the value that it just read is no such loop: if a lane has to retry,
+//! another has made progress. Must not know how lanes progress.
 
 use super::loops::{self, Loop};
 use super::{MOST_BLOCKS, counted, places};

@@ -1,7 +1,7 @@
 //! LLVM IR as text: types, values, the instructions of a function.
 //!
-//! Owns how LLVM's language is written. A value is one number for each of `width` lanes: with a width of 1, which is a GPU's
-//! code, a plain number, with more a vector, as a compiler for CPUs wants it. Must not know PTX, or any target.
+//! Owns LLVM's syntax. A value is one number for each of `width` lanes: with a width of 1, for a GPU's code, a
+//! scalar; with more a vector, for a CPU compiler. Must not know PTX, or any target.
 
 mod body;
 

@@ -1,6 +1,6 @@
-//! The functions with an error bound, in double precision: they err by some 10^-11 of the result before the last rounding,
-//! which is far within every bound, and give the same bits on every machine. Those of NVIDIA's GPUs, which interpreted and
-//! compiled code give (`cushim_ptx::alu::sfu`), are others.
+//! The functions with an error bound, in double precision: their error is about 10^-11 of the result before the last
+//! rounding, far within every bound, and the bits are the same on every machine. They differ from the functions of
+//! NVIDIA's GPUs, which the interpreter and compiled code use (`cushim_ptx::alu::sfu`).
 //!
 //! Owns the series and the steps in LLVM IR.
 

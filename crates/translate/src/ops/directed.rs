@@ -1,8 +1,8 @@
-//! Sums, products, quotients and roots of doubles in directions that instructions do not have.
+//! Sums, products, quotients and roots of doubles in rounding directions that the target has no instructions for.
 //!
-//! Owns the exact result as an integer and a power of two, and rounding it once. A sum of products is added in 256 bits;
-//! of quotients and roots the target's own, rounded to nearest, is compared with the exact one. What is infinite or no
-//! number is as the target has it, since nothing is rounded there. Must not know how NaNs are told apart.
+//! Owns the exact result as an integer and a power of two, and rounding it once. A sum of products is added in 256
+//! bits; for quotients and roots, the target's own result, rounded to nearest, is compared with the exact one.
+//! Infinities and NaNs are the target's, because nothing is rounded there. Must not know how NaNs are told apart.
 
 use super::round::outward;
 use crate::llvm::{Body, Type, Value};

@@ -1,7 +1,7 @@
-//! Arithmetic of floating-point numbers.
+//! Floating-point arithmetic.
 //!
-//! Owns which of LLVM's instructions gives the exact result, or what does where none rounds as asked. NaNs of singles and
-//! halves are the one that NVIDIA's devices give; a double's NaN has the payload that the target gives it.
+//! Owns which LLVM instruction gives the exact result, or the replacement if none rounds as required. NaNs of singles
+//! and halves are NVIDIA's canonical NaN; a double's NaN has the target's payload.
 
 use super::approx;
 use super::directed;

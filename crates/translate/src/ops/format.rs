@@ -1,7 +1,7 @@
 //! Floating-point formats: their bits, and LLVM's types for them.
 //!
-//! Owns what of a number its bits say: NaN, subnormal, sign. bfloat16, which targets do not compute with, is computed as
-//! singles.
+//! Owns tests of a number's bits: NaN, subnormal, sign. bfloat16, for which targets have no arithmetic, is computed
+//! as singles.
 
 use crate::llvm::{Body, Type, Value};
 use cushim_ptx::sem::Clamp;

@@ -1,4 +1,4 @@
-//! Arithmetic of integers.
+//! Integer arithmetic.
 //!
 //! Owns what LLVM's instructions leave open: division by zero, the quotient that does not fit.
 

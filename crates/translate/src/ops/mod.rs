@@ -1,8 +1,8 @@
-//! What operations are in LLVM's language: pure ones, from operands' bits to results' bits.
+//! Operations in LLVM IR: pure ones, from operands' bits to results' bits.
 //!
-//! Owns the meaning of [`cushim_ptx::sem`] in LLVM IR, bit for bit as [`cushim_ptx::alu`] has it, with the exceptions that
-//! the files name. It uses LLVM's own instructions and intrinsics only, and says nothing of how many lanes a value has, so
-//! that compilers for GPUs and CPUs share it. Must not know registers, memory, control.
+//! Owns the meaning of [`cushim_ptx::sem`] in LLVM IR, bit for bit as in [`cushim_ptx::alu`], with the exceptions
+//! that the files name. It uses only LLVM's own instructions and intrinsics, and does not depend on the number of
+//! lanes of a value, so that compilers for GPUs and CPUs share it. Must not know registers, memory, control flow.
 
 mod approx;
 mod bits;

@@ -1,4 +1,4 @@
-//! Results of operations, and what is done to both halves of registers.
+//! Results of operations, and operations on both halves of registers.
 
 use crate::llvm::{Body, Value};
 

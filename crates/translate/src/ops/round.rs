@@ -1,8 +1,9 @@
-//! Rounding in directions that instructions do not have: numbers to narrower formats, sums of products of singles.
+//! Rounding in directions that the target has no instructions for: conversions to narrower formats, sums of products
+//! of singles.
 //!
-//! Owns the steps from a number that is rounded to nearest to its neighbour. Where a value is computed in a wider format
-//! first, that has more than twice the digits, or is rounded to odd, so that the second rounding gives what one alone
-//! would have.
+//! Owns the steps from a number that is rounded to nearest to its neighbour. If a value is first computed in a wider
+//! format, that format has more than twice the digits, or the value is rounded to odd, so that the second rounding
+//! gives the same as a single one.
 
 use super::format::{self, is_nan};
 use crate::llvm::{Body, Type, Value};

@@ -1,6 +1,6 @@
 //! Video instructions: of a part of each word, and of words as two or four parts.
 //!
-//! Owns intermediate results: 34 bits of one part, which are kept in 64, as [`cushim_ptx::alu`] explains; of `vmad` 128.
+//! Owns intermediate results: 34 bits for one part, stored in 64, as [`cushim_ptx::alu`] explains; 128 for `vmad`.
 
 use super::compare::integers;
 use super::out::Missing;

@@ -1,5 +1,5 @@
-//! The translator asks a compiler once for its version and features, as long as its file is unchanged. The test has its own
-//! compiler, which logs each start and copies its input if that begins as expected.
+//! The translator asks a compiler for its version and features only once, as long as its file is unchanged. The test
+//! has its own compiler, which logs each start and copies its input if that begins as expected.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

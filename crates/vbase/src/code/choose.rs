@@ -1,10 +1,10 @@
-//! Which image of a container a device gets.
+//! The choice of a container's image for a device.
 //!
 //! Owns CUDA's rules of compatibility (CUDA C++ Programming Guide, "Binary Compatibility", "PTX Compatibility",
-//! "Architecture-Specific" and "Family-Specific Features"): machine code of the same major and of a minor not
-//! above the device's, before PTX of any architecture not above it; code with suffix `a` for exactly that
-//! device, with `f` for its family. Of several the highest. An AMD GPU takes a code object of its processor before PTX.
-//! Must not know: where images come from.
+//! "Architecture-Specific" and "Family-Specific Features"): machine code of the same major and of a minor not above
+//! the device's, before PTX of any architecture not above it; code with suffix `a` for exactly that device, with `f`
+//! for its family. Of several, the highest. An AMD GPU takes a code object of its processor before PTX. Must not
+//! know: where images come from.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! Why there is no code for a device, in words and as CUDA's number.
+//! The reason why there is no code for a device, as text and as CUDA's error code.
 
 use std::fmt::Write as _;
 

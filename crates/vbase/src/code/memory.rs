@@ -1,8 +1,8 @@
-//! Images in the program's memory: how long they are, by their own headers.
+//! Images in the program's memory, and their length by their own headers.
 //!
-//! Owns following pointers. Nothing is read behind what an image says it has, and before anything is read
-//! that only a header promises, the kernel is asked whether memory is there: a damaged image is an error
-//! and not a fault. Must not know: what is inside, which device it is for.
+//! Owns following pointers. Nothing is read beyond the length in an image's headers, and before memory is read whose
+//! existence only a header claims, the kernel is asked whether it is mapped: a damaged image is an error and not a
+//! fault. Must not know: what is inside, which device it is for.
 
 use std::borrow::Cow;
 

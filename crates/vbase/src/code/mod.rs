@@ -1,9 +1,8 @@
-//! Device code as programs hand it over, and the choice of what a device gets of it.
+//! Device code as programs pass it, and the choice of an image for a device.
 //!
-//! Owns what an image pointer may be ([`Source`]: registration wrappers of both versions, fat binaries, cubins,
+//! Owns what an image pointer may point to ([`Source`]: registration wrappers of both versions, fat binaries, cubins,
 //! PTX text, containers of clang) and which image in it fits a device ([`choose`]). The runtime uses it for
-//! what is registered, the driver for what is loaded. Must not know: modules, libraries, accelerators'
-//! insides.
+//! registered code, the driver for loaded code. Must not know: modules, libraries, accelerators' internals.
 
 mod choose;
 mod error;

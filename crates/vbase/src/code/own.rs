@@ -1,4 +1,4 @@
-//! Images of the accelerator's own kind.
+//! Images in the accelerator's own format.
 //!
 //! Must not know: what is in them.
 

@@ -1,4 +1,4 @@
-//! The code that a device takes.
+//! The kinds of code that a device accepts.
 //!
 //! Must not know: which image it gets ([`super::choose`]).
 

@@ -1,4 +1,4 @@
-//! Containers as toolkits write them, made by `cushim_image::fatbin::write`.
+//! Containers as toolkits write them, created by `cushim_image::fatbin::write`.
 
 use cushim_abi::structs::{FAT_BINARY_WRAPPER_MAGIC, FatBinaryWrapper};
 use cushim_image::Codec;

@@ -1,4 +1,4 @@
-//! Rows of memory instructions, each by what it moves.
+//! Rows of memory instructions, by the data that they move.
 
 use crate::table::access::{Access, Atomic, Op, Space};
 use crate::table::row::{Exec, Row};

@@ -1,6 +1,6 @@
 //! Memory instructions: SMEM, DS, FLAT, GLOBAL, SCRATCH, MUBUF.
 //!
-//! Owns: their rows and what each moves. Must not know: how an address is found.
+//! Owns: their rows and the data that each moves. Must not know: how an address is computed.
 
 mod form;
 mod global;

@@ -1,11 +1,11 @@
-//! The instructions of gfx1030 (RDNA 2): which opcode has which name, and what is executed under it.
+//! The instructions of gfx1030 (RDNA 2): the name of each opcode, and what executes it.
 //!
-//! Owns: opcode numbers, and the rows that only RDNA has (`own`). Must not know: where an operand's bits stand. What CDNA 2
-//! computes under the same name is not said again: its row is taken. Numbers and names are those of AMD's "RDNA 2
+//! Owns: opcode numbers, and the rows that only RDNA has (`own`). Must not know: an operand's bits in an instruction.
+//! An instruction that CDNA 2 has under the same name uses CDNA 2's row. Numbers and names are those of AMD's "RDNA 2
 //! instruction set architecture"; `tests/disassembly.rs` compares all of them with LLVM's disassembler.
 //!
-//! A text of names counts opcodes up; a number says the next one. `name=other` does what CDNA 2 calls `other`; `!name` is
-//! known and not executed.
+//! In a list of names, opcodes count up; a number sets the next one. `name=other` executes what CDNA 2 calls `other`;
+//! `!name` is decoded but not executed.
 
 mod memory;
 mod own;

@@ -1,4 +1,4 @@
-//! What RDNA 2 computes and CDNA 2 does not.
+//! Instructions that RDNA 2 has and CDNA 2 has not.
 
 use super::super::access::{Access, Atomic, Op, Space};
 use super::super::row::Kind::{self, B32, F16, F32, None};

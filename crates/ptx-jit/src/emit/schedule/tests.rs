@@ -1,5 +1,5 @@
-//! Accesses keep the order that matters. No run of a kernel is needed to see one that does not: the processor and
-//! the litmus tests may hide it.
+//! Accesses keep the order that matters. These tests check the code itself: in a run, the processor may hide a wrong
+//! order, even from the litmus tests.
 
 use super::*;
 use cranelift_codegen::cursor::{Cursor, FuncCursor};

@@ -1,8 +1,9 @@
 //! The functions for processors with AVX2 and without AVX-512.
 //!
-//! Owns their instructions of 32 bytes, and the six vectors and three registers that they save, as generated code knows all
-//! of these. Addresses are checked four or eight at once. Lanes load one after the other into a vector: gathers do no better
-//! (`vpgatherqd` on Zen 3). Of lanes that do not take part, a load reads at the address of the first that does.
+//! Owns their instructions on 32 bytes, and the six vectors and three registers that they save, because generated
+//! code uses all of these. Four or eight addresses are checked at once. Lanes are loaded one after the other into a
+//! vector: gathers are no faster (`vpgatherqd` on Zen 3). For inactive lanes, a load reads at the address of the
+//! first active lane.
 
 use super::frame::{Function, function, functions};
 use crate::warp::{Together, Warp};

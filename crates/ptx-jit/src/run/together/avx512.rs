@@ -1,6 +1,7 @@
 //! The functions for processors with AVX-512.
 //!
-//! Owns their instructions of 64 bytes. They change only vectors that generated code does not know, which knows the first 16, and masks.
+//! Owns their instructions on 64 bytes. They change only registers that generated code does not use: it uses the
+//! first 16 vectors, and no mask registers.
 
 use super::frame::{Function, function, functions};
 use crate::warp::{Together, Warp};

@@ -1,7 +1,7 @@
-//! What all functions of the table have around their instructions.
+//! The prologue and epilogue of all functions of the table.
 //!
-//! Owns the jump over a function's length and over the place that it goes on at after a fault, and where functions find what they
-//! need of a warp. Must not know which functions there are.
+//! Owns the header that gives a function's length and its resume address after a fault, and the offsets of the warp's
+//! data that functions read. Must not know which functions there are.
 
 use crate::warp::Warp;
 

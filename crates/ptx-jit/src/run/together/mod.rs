@@ -1,8 +1,9 @@
-//! Accesses of some lanes, or of lanes with addresses of their own, by functions that keep all registers.
+//! Accesses of some lanes, or with per-lane addresses, by functions that preserve all registers.
 //!
-//! Owns what generated code calls for them where the processor has AVX-512 or AVX2, and where such a function goes on after a
-//! fault. What is not inside, not aligned or not mapped they leave undone and say so in [`Warp::answer`]; the code asks a helper
-//! then, which finds the lane to blame. Must not know instructions.
+//! Owns the functions that generated code calls for them on processors with AVX-512 or AVX2, and where such a
+//! function resumes after a fault. An access that is out of range, misaligned or unmapped is not executed; the
+//! function reports that in [`Warp::answer`], and the code calls a helper, which finds the lane at fault. Must not
+//! know instructions.
 
 use crate::warp::Together;
 use cushim_ptx::Level;

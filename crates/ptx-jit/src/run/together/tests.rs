@@ -1,4 +1,4 @@
-//! What the functions do beside what each lane would.
+//! Compares the functions' effects with those of single lanes.
 
 use super::*;
 use crate::warp::{Slot, Warp};

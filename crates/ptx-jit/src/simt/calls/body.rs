@@ -1,4 +1,4 @@
-//! The instructions of one body, for one instance of it.
+//! The instructions of one function body, for one instance of it.
 
 use super::cells::parts;
 use super::instance::{Back, Frame};

@@ -1,7 +1,7 @@
 //! Arguments and results of calls as bytes.
 //!
-//! Owns in what pieces they are taken and put together: both sides may have them in registers or in local memory,
-//! and need not have cut them alike. Must not know where a call goes.
+//! Owns splitting them into pieces and joining them: either side may have them in registers or in local memory, and
+//! the two may split them differently. Must not know where a call goes.
 
 use super::cells::Variable;
 use super::instance::Frame;

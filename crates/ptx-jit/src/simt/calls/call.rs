@@ -1,4 +1,4 @@
-//! Calls: arguments, going there, coming back, results.
+//! Calls: arguments, jump, return, results.
 
 use super::bytes::Holder;
 use super::instance::{Back, Circular, Frame};

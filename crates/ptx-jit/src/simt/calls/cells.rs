@@ -1,8 +1,8 @@
 //! Arguments and results of calls that can be registers.
 //!
-//! A variable of space `.param` is written and read, by each side of a call, almost always in pieces that do not
-//! overlap. Owns finding those pieces: cells. A variable that is used in any other way stays in local memory. Must not
-//! know what becomes of calls.
+//! Both sides of a call write and read a variable of space `.param` almost always in pieces that do not overlap. Owns
+//! finding those pieces: cells. A variable that is used in any other way stays in local memory. Must not know how
+//! calls are lowered.
 
 use cushim_ptx::ir::{Base, Function, Place, Src, Symbol};
 use cushim_ptx::sem::{Access, Operation};

@@ -1,12 +1,12 @@
-//! Gates: one way for many calls through pointers.
+//! Gates: shared dispatch for many indirect calls.
 //!
-//! A call through a pointer needs a way to each function that it may mean. Where many calls may mean many functions,
-//! code would grow by their product. So calls that pass alike go to a gate: a function that takes the pointer
-//! and the arguments, finds the function, and hands its results back. Code then grows by their sum, and every such call
-//! takes one more jump on each way.
+//! A call through a pointer needs a jump to each function that it may mean. For many calls with many possible
+//! functions, the code would grow by their product. So calls with the same arguments' layout go to a gate: a function
+//! that takes the pointer and the arguments, finds the function, and returns its results. Code then grows by their
+//! sum, and every such call takes one more jump each way.
 //!
-//! Owns which functions a call through a pointer may mean, which calls get a gate, and how a gate looks. Must not know
-//! what becomes of calls.
+//! Owns which functions an indirect call may mean, which calls get a gate, and a gate's code. Must not know how calls
+//! are lowered.
 
 use super::cells::{Cells, Variable};
 use super::make;

@@ -1,7 +1,6 @@
-//! Who calls whom, in a launch of one kernel.
+//! The call graph, in a launch of one kernel.
 //!
-//! Owns which functions and gates are reached, and which of them may call themselves. Must not know what becomes of
-//! calls.
+//! Owns which functions and gates are reached, and which of them are recursive. Must not know how calls are lowered.
 
 use super::cells::Cells;
 use super::gate::{Gate, Pointers};

@@ -1,8 +1,9 @@
 //! Short branches become guards.
 //!
-//! Owns turning a branch round a load and a few instructions into the same instructions under the opposite guard, and constants
-//! that come before a barrier but are wanted behind it. A branch ends a region, and what lives on behind it goes to the frame and comes back:
-//! that costs more than a load that some lanes leave out. Must not know how a guard becomes code.
+//! Owns turning a branch around a load and a few instructions into the same instructions under the opposite guard,
+//! and moving constants that come before a barrier but are used after it. A branch ends a region, and values that are
+//! live across it are stored to the frame and reloaded: that costs more than a load that some lanes skip. Must not
+//! know how a guard becomes code.
 
 use crate::simt::plan::region::{self, Region, writes};
 use cushim_ptx::ir::{Dst, Function, Inst, Sense, Src};

@@ -1,4 +1,4 @@
-//! Bodies of functions in the code: where they are, what is theirs, where their lanes go on.
+//! Instances of function bodies in the code: their position, their registers, their return points.
 
 use std::collections::HashMap;
 

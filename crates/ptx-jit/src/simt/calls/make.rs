@@ -1,6 +1,6 @@
-//! The instructions that a call lowering puts in the place of calls.
+//! The instructions by which the call lowering replaces calls.
 //!
-//! Owns their operations. Must not know where they stand or what they are for.
+//! Owns their operations. Must not know where they are inserted or why.
 
 use cushim_ptx::Pos;
 use cushim_ptx::ir::Inst;

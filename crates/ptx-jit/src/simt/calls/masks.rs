@@ -1,7 +1,8 @@
-//! Masks, clamps and distances of collective instructions that are constants in registers: compilers leave them there.
+//! Masks, clamps and distances of collective instructions that are constants in registers, where compilers leave
+//! them.
 //!
-//! Owns where such a register has one value for certain. What is known of a collective depends on its mask: whether one result
-//! is for all lanes, and whether a shuffle needs a helper. Must not know what collectives do.
+//! Owns which such registers have one certain value. A collective's properties depend on its mask: whether its result
+//! is uniform, and whether a shuffle needs a helper. Must not know what collectives do.
 
 use crate::simt::plan::region::{is_collective, writes};
 use cushim_ptx::ir::{Dst, Function, Inst, Src};

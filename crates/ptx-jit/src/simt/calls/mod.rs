@@ -1,14 +1,13 @@
-//! A kernel and the functions it calls as one function without calls.
+//! Call lowering: a kernel and the functions it calls become one function without calls.
 //!
-//! Owns what becomes of calls before a plan is made: a small function is copied to where it is called; others
-//! are there once, with a register that says where each lane goes on afterwards, so that lanes from several
-//! calls may run in one body, and lanes of one call in several. A function that may call itself keeps what it
-//! still needs on a stack ([`Activation::Save`], [`Activation::Restore`]), and where its frame begins in a register
-//! ([`Activation::Enter`] sees to its end). Arguments and results become registers where they can. Must not know:
-//! plans, code.
+//! Owns how calls are lowered before a plan is made. A small function is inlined; another exists once, with a
+//! register that holds each lane's return point, so that lanes from several calls may run in one body, and lanes of
+//! one call in several. A recursive function saves live registers on a stack ([`Activation::Save`],
+//! [`Activation::Restore`]) and keeps the start of its frame in a register ([`Activation::Enter`] checks the frame's
+//! end). Arguments and results become registers if possible. Must not know: plans, code.
 //!
-//! What stays a [`Control::Call`] is a function of the device runtime, with its arguments as operands, or a call
-//! of what is no function.
+//! The only remaining [`Control::Call`]s call functions of the device runtime, with the arguments as operands, or
+//! targets that are no function.
 
 mod body;
 mod bytes;

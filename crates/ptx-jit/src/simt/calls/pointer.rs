@@ -1,6 +1,6 @@
-//! Calls through pointers.
+//! Indirect calls.
 //!
-//! Owns finding, from the value of a pointer, the function that it means. Must not know how arguments get there.
+//! Owns finding the function that a pointer's value means. Must not know how arguments are passed.
 
 use super::instance::Back;
 use super::{Lowering, make, unsigned};

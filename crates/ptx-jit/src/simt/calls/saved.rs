@@ -1,7 +1,7 @@
 //! Registers that a recursive function needs after a recursive call.
 //!
-//! Owns finding those registers: what an instance owns and is live behind the call. Must not know where they are
-//! kept.
+//! Owns finding those registers: an instance's own registers that are live after the call. Must not know where they
+//! are saved.
 
 use super::instance::{Circular, Instance};
 use crate::simt::plan::liveness::Effects;

@@ -1,12 +1,12 @@
-//! Finding the facts of a plan, each time only what something new bears on.
+//! Computes the facts of a plan as a fixed point, revisiting only what a change affects.
 //!
-//! Owns the order of that: regions in rounds by their ranks, and between them instructions whose operands have other
-//! shapes now. Every fact only grows (a shape falls to [`Shape::Varying`], a set gains members), so that the order decides
-//! what finding them costs, not what they are: the least facts that satisfy all rules (`tests.rs` has them in words).
+//! Owns the iteration order: regions in rounds by their ranks, and between them instructions whose operands' shapes
+//! changed. Every fact only grows (a shape falls to [`Shape::Varying`], a set gains members), so the order affects
+//! only the cost, not the result: the least facts that satisfy all rules (`tests.rs` states them independently).
 //!
-//! The rule for lanes that wait has one set for each region, of regions above it, and would bring what one has to all
-//! that are in it. Bringing it to the least of them is enough: from there it goes to the next, and so on. Must not
-//! know what an instruction makes of its operands.
+//! The rule for waiting lanes has one set for each region, of later regions, and would propagate a region's set to
+//! all its members. Propagating it to the smallest member is enough: from there it goes to the next, and so on. Must
+//! not know how an instruction uses its operands.
 
 use super::Facts;
 use super::liveness;

@@ -1,7 +1,7 @@
-//! Which registers live where one region goes on in another.
+//! The registers that are live on each edge between regions.
 //!
-//! Owns the data flow: what a region reads before it writes it, backwards along the edges, each edge as often as
-//! something new comes that way. Must not know what lanes do.
+//! Owns the data flow: registers that a region reads before it writes them, propagated backwards along the edges
+//! until nothing changes. Must not know what lanes do.
 
 use super::region::{Region, Term, reads, writes};
 use super::set::{Rounds, Set};

@@ -1,9 +1,9 @@
-//! Low bits that are zero.
+//! Known zero low bits.
 //!
-//! Owns for each register how many bits at the low end of its base are zero, whatever it is at any time: of the value that
-//! all lanes have, or of what known steps are added to ([`super::shape`]). It is found before the shapes are, and does
-//! not change with them, so that the analysis and the emitter decide alike. Must not know which registers have a base:
-//! of those that have none the number means nothing.
+//! Owns for each register how many low bits of its base are always zero: of the uniform value, or of the value to
+//! which steps are added ([`super::shape`]). This is computed before the shapes, and does not change with them, so
+//! that the analysis and the emitter decide alike. Must not know which registers have a base: for others the number
+//! has no meaning.
 
 use super::Layout;
 use super::fits;

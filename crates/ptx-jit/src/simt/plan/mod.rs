@@ -1,9 +1,9 @@
 //! Analysis of a kernel before code generation.
 //!
-//! Owns three facts that depend on each other and are found together, from the best assumption downwards: which
-//! registers hold one value (or known steps) for all lanes, which branches may part lanes, and for each region
-//! where other lanes may wait while it runs. A register must be blended at the end of a region only if it lives
-//! where lanes may wait. It must not know how code is made.
+//! Owns three facts that depend on each other and are computed together, starting from the most optimistic
+//! assumption: which registers are uniform (or have known steps), which branches may diverge, and for each region
+//! where other lanes may wait while it runs. A register must be blended at the end of a region only if it is live
+//! where lanes may wait. Must not know how code is generated.
 
 mod divergence;
 pub(crate) mod liveness;

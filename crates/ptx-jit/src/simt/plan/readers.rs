@@ -1,6 +1,6 @@
-//! Who reads each register.
+//! The instructions that read each register.
 //!
-//! Owns the lists, for analyses that follow values. Must not know what is made of a value.
+//! Owns the lists, for analyses that follow values. Must not know how a value is used.
 
 use super::region::{Region, Term, reads};
 use cushim_ptx::ir::Function;

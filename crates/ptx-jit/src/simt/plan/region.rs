@@ -1,8 +1,7 @@
-//! Regions: basic blocks cut where a warp may have to wait, in the order in
-//! which parted lanes run.
+//! Regions: basic blocks split where a warp may have to wait, in the order in which divergent lanes run.
 //!
-//! A region's number is its rank: whenever a region runs, lanes that wait
-//! elsewhere wait at higher numbers (see [`super::Plan`]).
+//! A region's number is its rank: whenever a region runs, lanes that wait elsewhere wait at higher numbers (see
+//! [`super::Plan`]).
 
 use super::set::Set;
 use cushim_ptx::ir::{Arg, Base, Callee};

@@ -1,7 +1,7 @@
 //! Sets of small numbers.
 //!
-//! Owns sets that cost what is in them, not what might be: of each 64 numbers, those of which some are members have
-//! a word. Must not know what the numbers mean.
+//! Owns sets whose cost depends on their members, not on their range: each aligned group of 64 numbers with a member
+//! has a word. Must not know what the numbers mean.
 
 use cushim_ptx::work;
 use std::cmp::Ordering;

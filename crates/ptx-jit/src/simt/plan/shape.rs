@@ -1,8 +1,7 @@
-//! Shapes of values: the same in all lanes, or differing by known steps.
+//! Shapes of values: uniform, or differing between lanes by known steps.
 //!
-//! Owns the arithmetic of steps, once: the analysis runs it with bases that
-//! are nothing, the emitter with bases that are values of the code. So they
-//! agree on which result has which shape.
+//! Owns the arithmetic of steps, once: the analysis runs it with empty bases, the emitter with bases that are SSA
+//! values. So they agree on the shape of every result.
 
 use cushim_ptx::exec::window;
 use cushim_ptx::ir::{Inst, Src};

@@ -1,8 +1,8 @@
 //! Loops in which a lane may wait for another lane.
 //!
-//! A loop may spin if one of its exits depends on what a volatile or ordered
-//! load, an atomic, or a barrier object gave inside it, or a load of any kind
-//! beside a fence: compilers read such a variable again after each.
+//! A loop may spin if one of its exits depends on a value from a volatile or ordered load, an atomic, or a barrier
+//! object inside the loop, or from any load in a loop with a fence: compilers read such a variable again after each
+//! fence.
 
 use super::liveness;
 use super::readers::{Reader, Readers};

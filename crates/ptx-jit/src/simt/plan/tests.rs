@@ -1,5 +1,5 @@
-//! Plans are the least facts that satisfy the rules, which stand here in words of their own: each looked at for all
-//! regions until nothing changes. And: finding them takes steps that grow as code does.
+//! Plans are the least facts that satisfy the rules, which these tests state independently and apply to all regions
+//! until nothing changes. Also: the number of steps grows with the size of the code only linearly.
 
 use super::region::{self, Region, Term, writes};
 use super::set::Set;
