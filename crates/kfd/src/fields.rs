@@ -1,6 +1,6 @@
 //! Structures of hsakmttypes.h, filled field by field.
 //!
-//! Owns: writing values at places of a structure. The header packs its structures to four bytes; places are those
+//! Owns: writing values at offsets of a structure. The header packs its structures to four bytes; offsets are those
 //! of version 5.2.3, and a test compiles the header and compares.
 
 /// The bytes of a structure to be written.

@@ -1,8 +1,8 @@
-//! GPUs in software, as AMD's user-mode runtime sees it through its kernel driver's library.
+//! GPUs in software, as AMD's user-mode runtime sees them through its kernel driver's library.
 //!
-//! Owns: topology, memory, events, queues: what is behind each function of libhsakmt. Must not know: how they are
-//! exported (crate `hsakmt`), how an instruction is executed (crate `amdgpu`). It works in other people's
-//! processes: no panic leaves it, and nothing is started before AMD's runtime asks.
+//! Owns: topology, memory, events, queues: the implementation of each function of libhsakmt. Must not know: how they
+//! are exported (crate `hsakmt`), how an instruction is executed (crate `amdgpu`). It works in other people's
+//! processes: no panic leaves it, and nothing is started before AMD's runtime calls it.
 
 #![cfg_attr(
     not(test),

@@ -1,9 +1,9 @@
-//! Memory: what the process allocated or registered, and what of it is mapped to the GPU.
+//! Memory that the process allocated or registered, and its mappings to the GPU.
 //!
-//! Owns: blocks, mappings, and when memory is given back. Must not know: who uses it.
+//! Owns: blocks, mappings, and when memory is freed. Must not know: who uses it.
 //!
-//! An address of the GPU is one of the process. A block that is freed goes back to the system only when no kernel
-//! runs: waves may still hold ranges that they were given.
+//! An address of the GPU is an address of the process. A freed block is returned to the system only when no kernel
+//! runs: waves may still hold ranges of it.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};

@@ -1,4 +1,4 @@
-//! Which GPUs there are, and what each says of itself.
+//! The GPUs and their properties.
 //!
 //! Owns: the models, and `CUSHIM_GPUS`, which names one for each GPU (`gfx90a,gfx1030`). Must not know: structures of
 //! the driver's library.
