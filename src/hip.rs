@@ -53,7 +53,7 @@ macro_rules! table {
                 node: Some(c!($node)),
                 major: None,
                 own_stream: HIP[Hip::$name as usize].own_stream,
-                // // GPU times come from CUPTI and CUDA's events, which do not see HIP's work.
+                // GPU times come from CUPTI and CUDA's events, which do not see HIP's work.
                 puts_work: false,
                 hook: Hook($name as *const ()),
                 home: &HOME,

@@ -81,7 +81,7 @@ macro_rules! hook_body {
         }
         status
     }};
-    // // The function returns a value instead of a status; it is recorded after the arguments.
+    // The function returns a value instead of a status; it is recorded after the arguments.
     (@$face:ident value $site:expr, $real:ident, ($($arg:ident : $type:ty),*)) => {{
         use cushim_interpose::{observe, record::slots::MOST_WORDS};
         hook_body!(@words words, at, ($($arg: $type),*));
@@ -101,7 +101,7 @@ macro_rules! hook_body {
         }
         answer
     }};
-    // // The function returns nothing, or a value that is neither a status nor of interest.
+    // The function returns nothing, or a value that is neither a status nor of interest.
     (@$face:ident record $site:expr, $real:ident, ($($arg:ident : $type:ty),*)) => {{
         use cushim_interpose::{observe, record::slots::MOST_WORDS};
         hook_body!(@words words, at, ($($arg: $type),*));

@@ -17,9 +17,9 @@ use super::shared::Shared;
 
 /// Every allocation begins at a multiple of this, as CUDA promises.
 pub const ALIGN: u64 = 256;
-/// Allocations from here on have pages of their own, which are given back with them.
+/// Allocations from this size on have their own pages, which are returned to the system with them.
 const LARGE: u64 = 64 << 10;
-/// Allocations of more have granules of their own, as on a GPU: what is written behind them meets nobody.
+/// Larger allocations have their own granules, as on a GPU: a write beyond their end reaches no other allocation.
 const ALONE: u64 = 1 << 20;
 /// The largest range and the smallest: virtual addresses cost nothing, but a process may be limited in them.
 const SIZES: (u64, u64) = (1 << 40, 32 << 20);
@@ -40,16 +40,16 @@ pub(super) struct State {
     pub(super) live: BTreeMap<u64, Allocation>,
     /// Addresses that were reserved without memory: length by address.
     pub(super) reserved: BTreeMap<u64, u64>,
-    /// Pages that are a file's: by address.
+    /// Pages that are backed by files, by address.
     pub(super) shared: BTreeMap<u64, Shared>,
 }
 
 /// An allocation.
 #[derive(Clone, Copy)]
 pub(super) struct Allocation {
-    /// Bytes of the range that are nobody else's.
+    /// Bytes of the range that belong to this allocation alone.
     pub(super) span: u64,
-    /// Bytes that it takes.
+    /// Bytes of the allocation.
     pub(super) length: u64,
     /// Bytes that were asked for.
     pub(super) bytes: u64,
@@ -69,8 +69,8 @@ impl State {
         Some(length)
     }
 
-    /// The smallest unused range that fits: its address, its length, and the aligned address in it. What is no
-    /// larger than a granule lies on one.
+    /// The smallest unused range that fits: its address, its length, and the aligned address in it. An allocation
+    /// that is no larger than a granule lies in one.
     pub(super) fn find(&self, length: u64, align: u64) -> Option<(u64, u64, u64)> {
         self.by_length.range((length, 0)..).find_map(|&(found, address)| {
             let mut at = address.checked_next_multiple_of(align)?;
@@ -88,7 +88,7 @@ impl State {
         self.put(at + length, address + found - at - length);
     }
 
-    /// The unused range that has all of these bytes.
+    /// The unused range that contains all of these bytes.
     pub(super) fn unused(&self, at: u64, length: u64) -> Option<(u64, u64, u64)> {
         let (&address, &found) = self.free.range(..=at).next_back()?;
         let end = at.checked_add(length)?;
@@ -130,7 +130,7 @@ impl Arena {
         lock(&self.state).live.values().map(|found| found.length).sum()
     }
 
-    /// Bytes of large allocations that the system has no memory for yet, as nobody has touched them.
+    /// Bytes of large allocations that have no pages yet, because they were not touched.
     pub fn untouched(&self) -> u64 {
         let state = lock(&self.state);
         let large = state.live.iter().filter(|(_, found)| found.length >= LARGE);
@@ -156,7 +156,7 @@ impl Arena {
             let span = length.checked_next_multiple_of(GRANULE)?;
             Some((span, state.find(span, align.max(GRANULE))?))
         });
-        // There may be room for the bytes where there is none for whole granules.
+        // There may be room for the bytes without room for whole granules.
         let close = || Some((length, state.find(length, align)?));
         let (span, place) = alone.flatten().or_else(close)?;
         let at = place.2;
@@ -179,7 +179,7 @@ impl Arena {
         true
     }
 
-    /// The allocation that is nearest to bytes: its address and what was asked for.
+    /// The allocation nearest to some bytes: its address and its requested size.
     pub fn nearest(&self, address: u64, bytes: u64) -> Option<(u64, u64)> {
         let state = lock(&self.state);
         let own = |(at, found): (&u64, &Allocation)| (*at, found.bytes);
@@ -193,7 +193,7 @@ impl Arena {
         }
     }
 
-    /// Whether bytes lie inside of an allocation, to the byte, or in what is mapped at addresses that were reserved.
+    /// Whether bytes lie inside an allocation, to the byte, or in a mapping at reserved addresses.
     pub fn is_inside(&self, address: u64, bytes: u64) -> bool {
         let state = lock(&self.state);
         let within =

@@ -14,7 +14,7 @@ use super::machine::Machine;
 pub const VARIABLE: &str = "CUSHIM_CPU_MEMORY";
 /// What is left of the machine's memory for the program itself, beside what devices take: one part in so many.
 const SPARED: u64 = 16;
-/// The system is asked once for so many bytes of small allocations.
+/// The system is queried once for so many bytes of small allocations.
 const ASKED_EACH: u64 = 16 << 20;
 
 /// What devices may take.
@@ -22,7 +22,7 @@ pub struct Budget {
     machine: Machine,
     /// Bytes of each device.
     device: u64,
-    /// The program's user has said how much a device has: nothing is asked of the machine.
+    /// The user has set a device's size: the machine is not queried.
     said: bool,
     /// Bytes that were allocated since the system was asked.
     unasked: AtomicU64,
@@ -30,10 +30,10 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// That of so many devices of a machine, and of what the variable says.
+    /// The budget of so many devices of a machine, by the value of the variable.
     ///
     /// # Errors
-    /// What is wrong with the variable; then it counts as unset.
+    /// What is wrong with the variable; it then counts as unset.
     pub fn new(
         machine: Machine,
         devices: usize,
@@ -61,7 +61,7 @@ impl Budget {
             return most;
         }
         let available = self.machine.available().saturating_sub(self.machine.all() / SPARED);
-        // What of the allocations was touched is looked up only where it matters.
+        // How much of the allocations was touched is looked up only if it matters.
         if available.saturating_sub(arena.taken()) >= most {
             return most;
         }
@@ -77,7 +77,7 @@ impl Budget {
         self.left(arena, bytes) >= bytes
     }
 
-    /// What to say of the first allocation that was refused and that the machine could have had.
+    /// The message about the first refused allocation that the machine could have served.
     pub fn refused(&self, bytes: u64, free: u64) -> Option<String> {
         if bytes > self.machine.all() || self.told.swap(true, Relaxed) {
             return None;
@@ -99,7 +99,7 @@ fn bytes(asked: Option<&str>) -> Result<Option<u64>, String> {
     let number = if power == 0 { Some(text) } else { text.get(..text.len() - 1) };
     let number = number.and_then(|number| number.parse::<u64>().ok());
     let found = number.and_then(|number| number.checked_mul(1 << (10 * power)));
-    // More than addresses are reserved for cannot be had.
+    // Not more than there are reserved addresses.
     let found = found.filter(|found| (GRANULE..=1 << 40).contains(found));
     let why = "expected a number of bytes from 2M to 1T, K, M, G and T are units of 1024; using half of the machine's memory";
     found.map(Some).ok_or_else(|| format!("{VARIABLE}={text}: {why}"))
@@ -150,7 +150,7 @@ mod tests {
         assert_eq!(budget.left(&arena, 1 << 40), 1 << 29, "nothing of it was touched");
         // SAFETY: just allocated.
         unsafe { std::ptr::write_bytes(at as *mut u8, 1, 64 << 20) };
-        // What the test has touched is no longer available in truth, but these files say the same as before.
+        // In reality the touched memory is no longer available, but these test files are unchanged.
         assert_eq!(budget.left(&arena, 1 << 40), (1 << 29) + (64 << 20));
         assert!(!budget.permits(&arena, 1 << 30));
         // Small allocations count together: the system was just asked.

@@ -11,7 +11,7 @@ use cushim_accel::{Copy, Failure, Fill};
 use super::memory::Memory;
 use super::pool::Pool;
 
-/// Bytes from which on threads share the work: far above where waking threads costs what it gains.
+/// The size from which threads share the work: far above the size where waking threads costs what it gains.
 const LEAST: usize = 4 << 20;
 /// Bytes of a part, about: a multiple of a page and of each value's size.
 const PART: usize = 1 << 20;
@@ -53,7 +53,7 @@ pub fn fill(pool: &Pool, memory: &Arc<Memory>, fill: &Fill) -> Result<(), Failur
     })
 }
 
-/// Whether there are threads to share with. Who checks a program sees what it does in order.
+/// Whether there are threads to share with. A checker observes the program's accesses in order, so it excludes that.
 fn shared(pool: &Pool, memory: &Memory) -> bool {
     pool.width > 1 && memory.checker.is_none()
 }

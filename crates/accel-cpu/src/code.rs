@@ -30,7 +30,7 @@ pub struct CpuCode {
     pub functions: Vec<u32>,
     /// Its machine code, made at the first launch; `None` where there can be none.
     compiled: Vec<OnceLock<Option<cushim_ptx_jit::Kernel>>>,
-    /// From which parameters the addresses of its accesses are computed, found where that is looked at.
+    /// The parameters from which the addresses of accesses are computed, determined on first use.
     origins: Vec<OnceLock<Arc<Origins>>>,
     /// Whether each kernel may call the device runtime.
     pub launches: Vec<bool>,
@@ -39,7 +39,7 @@ pub struct CpuCode {
     block: Option<u64>,
     checked: Vec<u64>,
     memory: Arc<Memory>,
-    /// Whose managed variables are this code's: kept for its memory.
+    /// The code whose managed variables this code shares: kept alive for its memory.
     _managed: Option<Arc<dyn Code>>,
 }
 
@@ -127,7 +127,7 @@ impl CpuCode {
         self.compiled.get(kernel)?.get()?.as_ref()?.steps(block)
     }
 
-    /// Gives every global an address; the numbers of those that nobody defines.
+    /// Gives every global an address; returns the numbers of those without a definition.
     fn place(&mut self, image: &Image<'_>) -> Result<Vec<u32>, Failure> {
         let globals = &self.module.globals;
         let mut offsets = Vec::with_capacity(globals.len());
@@ -241,7 +241,7 @@ impl CpuCode {
         }
     }
 
-    /// Bytes of the module's constant variables. Measured: every kernel of the module is said to use them all.
+    /// Bytes of the module's constant variables. Measured: every kernel of the module reports all of them.
     fn constant(&self) -> u32 {
         let globals = self.module.globals.iter().filter(|g| g.space == Space::Const);
         let end = globals.fold(0u64, |end, g| {
@@ -298,7 +298,7 @@ impl CpuCode {
     }
 }
 
-/// Where a managed variable lies that was there before this code.
+/// The address of a managed variable that existed before this code.
 fn there(global: &Global, image: &Image<'_>) -> Option<u64> {
     let managed = global.managed.then(|| image.managed(&global.name, global.size as usize));
     managed.flatten()
@@ -327,8 +327,8 @@ impl Code for CpuCode {
     }
 }
 
-/// Whether a user hears of it unasked: of a compiler that failed always, and once of a kernel that is too large, and of a system
-/// that lets nobody make code: that takes so much longer that it could be taken for a hang.
+/// Whether a user is informed without asking: always of a compiler error, once of a kernel that is too large, and of
+/// a system that forbids executable memory. The interpreter takes so much longer that the program could seem to hang.
 fn is_told(why: &cushim_ptx_jit::NotCompiled) -> bool {
     static LARGE: AtomicBool = AtomicBool::new(false);
     static MEMORY: AtomicBool = AtomicBool::new(false);

@@ -14,8 +14,7 @@ use std::sync::OnceLock;
 const CAPABILITIES: [(&str, (u32, u32)); 2] = [("8.0", (8, 0)), ("9.0", (9, 0))];
 /// Threads of a block.
 pub const MAX_THREADS: u32 = 1024;
-/// Registers that every kernel is said to use: processors have what they have, and 32 never limits a
-/// block's size.
+/// Registers that every kernel reports: the number has no meaning on a processor, and 32 never limits a block's size.
 pub const REGISTERS: u32 = 32;
 /// Shared memory of a block without asking, and of a multiprocessor, of which a block gets all but 1 KiB: of 8.0, and 9.0.
 pub const SHARED: (u32, [u32; 2]) = (48 << 10, [164 << 10, 228 << 10]);
@@ -69,7 +68,7 @@ const TEXTURES: [(i32, i32); 44] = [
     (14, 512),    // alignment of textures
 ];
 
-/// The compute capability: asked for at the first call, since kernels are told it too.
+/// The compute capability, determined at the first call, because kernels get it too.
 pub fn capability() -> (u32, u32) {
     static CAPABILITY: OnceLock<(u32, u32)> = OnceLock::new();
     *CAPABILITY.get_or_init(|| {
@@ -88,13 +87,13 @@ fn named(asked: Option<&str>) -> Result<(u32, u32), String> {
     found.ok_or_else(|| format!("CUSHIM_CPU_CAPABILITY={text}: expected 8.0 or 9.0; using 8.0"))
 }
 
-/// How many devices there are, by what `CUSHIM_CPU_DEVICES` says: else one. The error says what is wrong with it.
+/// The number of devices by `CUSHIM_CPU_DEVICES`, by default one. The error says what is wrong with the value.
 pub fn count(asked: Option<&str>) -> Result<usize, String> {
     let found = number("CUSHIM_CPU_DEVICES", asked, 16);
     found.map(|n| n.unwrap_or(1)).map_err(|why| format!("{why}; using 1 device"))
 }
 
-/// How many threads run one grid's blocks at most, if `CUSHIM_CPU_THREADS` says so.
+/// The maximum number of threads for one grid's blocks, if `CUSHIM_CPU_THREADS` sets it.
 pub fn threads(asked: Option<&str>) -> Result<Option<usize>, String> {
     let found = number("CUSHIM_CPU_THREADS", asked, 1024);
     found.map_err(|why| format!("{why}; using one thread per processor"))

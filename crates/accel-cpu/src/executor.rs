@@ -26,11 +26,11 @@ use cushim_profile::Profiler;
 
 /// Local memory of a thread, as CUDA limits it.
 const LOCAL: u32 = 512 << 10;
-/// Instructions of all warps together, at most, of a launch that is short: some ten microseconds.
+/// The most instructions of all warps together in a short launch: some ten microseconds.
 const SHORT_STEPS: u64 = 4096;
-/// What starting a block comes to, in instructions.
+/// The cost of starting a block, in instructions.
 const START: u64 = 2;
-/// Bytes of a copy that is short.
+/// The most bytes of a short copy.
 const SHORT_BYTES: usize = 64 << 10;
 /// Bytes of the workspace of `grid.sync()`.
 const WORKSPACE: u64 = 64;
@@ -46,15 +46,15 @@ pub struct CpuExecutor {
     pub pool: Pool,
     /// By device.
     pub heaps: Arc<[Heap]>,
-    /// Who counts what kernels do, if somebody does.
+    /// The profiler that counts what kernels do, if there is one.
     pub profiler: Option<Arc<Profiler>>,
-    /// What kernels ask of the driver, and texts that they were given.
+    /// The object that answers kernels' queries, and strings that they got.
     pub answers: Arc<Answered>,
 }
 
 impl Executor for CpuExecutor {
     fn dispatch(&self, dispatch: &Dispatch) -> Result<(), Failure> {
-        // A grid is complete when all that it launched is.
+        // A grid is complete when everything that it launched is.
         let launched = self.alone(dispatch)?;
         if launched.is_empty() { Ok(()) } else { self.tree(launched) }
     }
@@ -116,7 +116,7 @@ fn code_launches(dispatch: &Dispatch) -> bool {
 }
 
 impl CpuExecutor {
-    /// Runs all blocks of a grid, and gives what they have launched.
+    /// Runs all blocks of a grid, and returns what they have launched.
     pub fn alone(&self, dispatch: &Dispatch) -> Result<Launched, Failure> {
         let workspace = match dispatch.cooperative {
             true => self.workspace()?,

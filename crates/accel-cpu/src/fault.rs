@@ -43,7 +43,7 @@ fn is_read_only(memory: &Memory, address: u64, bytes: u64) -> bool {
     memory.holds(address, bytes) && !memory.takes(address, bytes)
 }
 
-/// What only the memory knows of the address of a fault: that it is mapped, and may not be written.
+/// A fact about a fault's address that only the memory knows: that it is mapped read-only.
 pub fn protection(fault: &Fault, memory: &Memory) -> Option<&'static str> {
     match *fault.cause {
         Cause::Address { address, bytes, space: "global" } => {
@@ -53,7 +53,7 @@ pub fn protection(fault: &Fault, memory: &Memory) -> Option<&'static str> {
     }
 }
 
-/// Where bytes lie that are not in memory, seen from the nearest allocation.
+/// The position of unmapped bytes, relative to the nearest allocation.
 fn near(memory: &Memory, address: u64, bytes: u64) -> Option<String> {
     if is_read_only(memory, address, bytes) {
         return Some(READ_ONLY.to_owned());

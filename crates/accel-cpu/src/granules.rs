@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use cushim_accel::Access;
 
-/// Pages of a GPU: what lies on the same one as an allocation can be touched.
+/// The page size of a GPU: all bytes on a page with an allocation are accessible.
 pub const GRANULE: u64 = 2 << 20;
 /// Pages of the system.
 pub const PAGE: u64 = 4096;
-/// Set in a granule's entry while it can be touched; the other bits count what is there.
+/// Set in a granule's entry while it is accessible; the other bits count its allocations.
 const COMMITTED: u32 = 1 << 31;
 /// Set while the system may back it by a large page.
 const WHOLE: u32 = 1 << 30;
@@ -24,7 +24,7 @@ const COUNT: u32 = READ_ONLY - 1;
 struct Entry {
     /// See above.
     state: AtomicU32,
-    /// Bytes that are allocated; changed by whoever holds the arena's lock.
+    /// Allocated bytes; changed only under the arena's lock.
     bytes: AtomicU32,
 }
 
@@ -33,7 +33,7 @@ struct Entry {
 pub(super) struct Granules {
     base: u64,
     size: u64,
-    /// In zeroed memory of its own.
+    /// In separate zeroed memory.
     entries: &'static [Entry],
 }
 
@@ -44,7 +44,7 @@ fn map(bytes: u64, protection: i32) -> Option<u64> {
     (at != libc::MAP_FAILED).then_some(at as u64)
 }
 
-/// Gives back what [`map`] made, and nobody has seen.
+/// Unmaps what [`map`] made, before anybody uses it.
 fn unmap(at: u64, bytes: u64) {
     // SAFETY: as above.
     unsafe { libc::munmap(at as *mut _, bytes as usize) };
@@ -139,7 +139,7 @@ impl Granules {
 
     /// Bytes of whole pages that the system has memory for; all of them where it does not say.
     pub(super) fn touched(address: u64, bytes: u64) -> u64 {
-        /// Pages that are asked for at once.
+        /// Pages per query.
         const PAGES: usize = 1 << 16;
         let mut pages = vec![0_u8; PAGES.min((bytes / PAGE) as usize)];
         let mut found = 0;
@@ -166,7 +166,7 @@ impl Granules {
         }
     }
 
-    /// The bytes of a range that lie on a granule.
+    /// The bytes of a range that lie in a granule.
     fn part(&self, number: usize, address: u64, bytes: u64) -> u32 {
         let at = self.base + number as u64 * GRANULE;
         let end = (address + bytes).min(at + GRANULE);
@@ -197,8 +197,8 @@ impl Granules {
         true
     }
 
-    /// An allocation has gone. `give`: the system gets its pages back, and the granules that have nothing more. What
-    /// it refuses stays usable, which harms nobody.
+    /// An allocation was freed. `give`: the system gets its pages back, and the granules that are empty now. Pages
+    /// that the system refuses stay usable, which does no harm.
     pub(super) fn leave(&self, address: u64, bytes: u64, give: bool) {
         let range = self.numbers(address, bytes);
         let state = |entry: &Entry| entry.state.load(Ordering::Relaxed);
@@ -258,7 +258,7 @@ impl Granules {
             Access::Write => (libc::PROT_READ | libc::PROT_WRITE, COMMITTED | 1),
         };
         let range = self.numbers(at, bytes);
-        // Nothing is said of them before it is so.
+        // The entries stay cleared until the protection has changed.
         self.set(range.clone(), |_| 0);
         let done = self.protect(at, bytes, protection);
         if done {

@@ -10,7 +10,7 @@ use super::memory::Memory;
 use cushim_accel::locks::lock;
 use cushim_check::Kind;
 
-/// `cudaLimitMallocHeapSize`, before anybody sets it.
+/// The default of `cudaLimitMallocHeapSize`.
 pub const HEAP: u64 = 8 << 20;
 
 /// The heap from which kernels of one device take memory. It lives longer than they do.
@@ -37,7 +37,7 @@ impl Heap {
         self.used.load(Ordering::Relaxed)
     }
 
-    /// Memory for a kernel; 0 where there is none.
+    /// Memory for a kernel; 0 if there is none.
     pub fn allocate(&self, memory: &Memory, bytes: u64) -> u64 {
         self.used.store(true, Ordering::Relaxed);
         let mut state = lock(&self.state);

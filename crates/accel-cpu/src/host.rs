@@ -24,7 +24,7 @@ pub struct Host<'a> {
     pub runtime: Option<&'a Runtime>,
     /// The run of a graph that the launch is part of.
     pub graph: Option<&'a dyn GraphRun>,
-    /// Who looks on.
+    /// The observer.
     pub watch: Option<&'a Looks>,
 }
 
@@ -46,7 +46,7 @@ impl exec::Host for Host<'_> {
     }
 
     fn free(&self, address: u64) {
-        // An address that this heap did not give out is ignored: a wrong `free` in a kernel is no error in CUDA.
+        // An address that this heap did not allocate is ignored: an invalid `free` in a kernel is no error in CUDA.
         self.heap.free(self.memory, address);
     }
 

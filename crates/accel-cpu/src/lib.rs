@@ -100,7 +100,7 @@ pub fn new() -> Cpu {
     Cpu { devices, memory, budget, executor: Arc::new(executor) }
 }
 
-/// Who counts what kernels do, where the launcher asks for it.
+/// The profiler, if the launcher asks for one.
 fn profiler() -> Option<Arc<Profiler>> {
     let options = cushim_profile::Options::from(|name| std::env::var_os(name))?;
     let profiler = Profiler::open(options);

@@ -65,7 +65,7 @@ impl Machine {
         named(&text, name)?.checked_mul(1024)
     }
 
-    /// The groups of the process that have a limit, with all that they are in.
+    /// The control groups of the process that have a limit, including their ancestors.
     fn groups(&self) -> Vec<Group> {
         let text = std::fs::read_to_string(self.root.join("proc/self/cgroup")).unwrap_or_default();
         let mut found = Vec::new();

@@ -21,11 +21,11 @@ use cushim_check::{Checker, Kind, Options};
 
 /// All memory that kernels may touch.
 pub struct Memory {
-    /// What we allocate from.
+    /// The arena of all allocations.
     pub arena: Arc<Arena>,
     /// What is known of it where the program is checked.
     pub checker: Option<Arc<Checker>>,
-    /// The program's own memory that was registered: length by address.
+    /// The program's own registered memory: length by address.
     registered: RwLock<BTreeMap<u64, u64>>,
     /// How many those are: mostly none, and then there is nothing to look up.
     registrations: AtomicUsize,
@@ -67,7 +67,7 @@ impl Memory {
         Memory { arena, checker, registered, registrations }
     }
 
-    /// Memory for the program or its kernels; where it is checked, with some behind it that is nobody's.
+    /// Memory for the program or its kernels; under checks, followed by bytes that belong to nothing.
     pub fn allocate(&self, kind: Kind, bytes: u64, align: u64) -> Option<u64> {
         let Some(checker) = &self.checker else { return self.arena.allocate(bytes, align) };
         let at = self.arena.allocate(bytes.checked_add(checker.red_zone(bytes))?, align)?;
@@ -120,8 +120,8 @@ impl Memory {
             .is_some_and(|(at, length)| address - at <= *length && bytes <= length - (address - at))
     }
 
-    /// Whether a copy may read these bytes: of our range only what is allocated; of the program's own
-    /// memory we know nothing, as NVIDIA's driver does not.
+    /// Whether a copy may read these bytes: in the arena only allocated ones; the program's own memory is unknown, as
+    /// it is to NVIDIA's driver.
     fn may_read(&self, address: u64, bytes: u64) -> Result<(), Failure> {
         let inside = self.arena.contains(address) || address.checked_add(bytes).is_none();
         if bytes == 0 || (address != 0 && !inside) || self.arena.is_live(address, bytes) {

@@ -13,7 +13,7 @@ use cushim_ptx_jit::Blocks;
 use cushim_accel::locks::{lock, wait};
 use cushim_accel::queue::spawn;
 
-/// A grid that is being worked on.
+/// A grid in progress.
 pub struct Job {
     blocks: Blocks,
     stop: AtomicBool,
@@ -23,7 +23,7 @@ pub struct Job {
 struct Shareable {
     job: Job,
     work: Box<dyn Fn(&Job) + Send + Sync>,
-    /// Threads that are in it beside the one that brought it.
+    /// Threads that work on it besides the one that submitted it.
     helping: Mutex<usize>,
     left: Condvar,
 }
@@ -33,8 +33,7 @@ impl Job {
         Job { blocks: Blocks::new(total, threads), stop: AtomicBool::new(false) }
     }
 
-    /// At most so many blocks that nobody has, one after the other; none where there are none, or the job is
-    /// stopped.
+    /// Takes at most so many consecutive blocks; an empty range if none are left, or the job is stopped.
     pub fn next(&self, most: u64) -> Range<u64> {
         if self.is_stopped() { 0..0 } else { self.blocks.take(most) }
     }
@@ -103,7 +102,7 @@ impl Pool {
         });
         self.call(&job, helpers);
         (job.work)(&job.job);
-        // Threads that have not taken this job yet need not take it any more.
+        // Threads that have not started on this job need not start any more.
         lock(&self.shared.state).wanted.retain(|other| !Arc::ptr_eq(other, &job));
         let mut helping = lock(&job.helping);
         while *helping > 0 {

@@ -12,17 +12,17 @@ use cushim_accel::{Access, Failure, Sharing, file};
 
 use super::arena::{Allocation, Arena, GRANULE, PAGE, State};
 
-/// Pages that are a file's.
+/// Pages that are backed by a file.
 pub(super) struct Shared {
     length: u64,
-    /// `None` of a file that somebody else made.
+    /// `None` for a file that another process made.
     file: Option<Arc<OwnedFd>>,
 }
 
 impl Arena {
-    /// Makes the granules of an allocation pages of a file, if they are not yet: the file, and where in it the
-    /// allocation lies. Nothing touches them meanwhile: the caller has seen to it. `None` where the system has no
-    /// more, and for what lies on granules with others that are shared differently.
+    /// Makes the granules of an allocation pages of a file, if they are not yet; returns the file, and the
+    /// allocation's offset in it. The caller ensures that nothing accesses them meanwhile. `None` if the system has
+    /// no more memory, or if the allocation shares granules with others that are shared differently.
     pub fn share(&self, address: u64) -> Option<(Arc<OwnedFd>, u64)> {
         let mut state = lock(&self.state);
         let found = *state.live.get(&address)?;
@@ -68,7 +68,7 @@ impl Arena {
         Some(at)
     }
 
-    /// An allocation has gone: pages of a file that nobody else lies on are the range's own again.
+    /// An allocation was freed: pages of a file without another allocation become the range's own again.
     pub(super) fn unshare(&self, state: &mut State, address: u64, length: u64) {
         let Some((&at, shared)) = state.shared.range(..address + length).next_back() else {
             return;
@@ -82,7 +82,7 @@ impl Arena {
         }
     }
 
-    /// Addresses for memory that comes later: a multiple of [`GRANULE`], at `near` if nothing is there.
+    /// Reserves addresses for later memory: a multiple of [`GRANULE`], at `near` if nothing is there.
     pub fn reserve_addresses(&self, bytes: u64, align: u64, near: u64) -> Option<u64> {
         if bytes == 0 || !bytes.is_multiple_of(GRANULE) {
             return None;
@@ -111,8 +111,7 @@ impl Arena {
         true
     }
 
-    /// Maps a part of a file at reserved addresses, where nothing can be touched until it is opened; or takes what
-    /// is mapped there away.
+    /// Maps a part of a file at reserved addresses, inaccessible until it is opened; or unmaps what is mapped there.
     pub fn map(&self, at: u64, bytes: u64, file: Option<(BorrowedFd<'_>, u64)>) -> bool {
         let state = lock(&self.state);
         if !within(&state, at, bytes) {
@@ -122,7 +121,7 @@ impl Arena {
         self.granules.open(at, bytes, Access::None) && self.granules.replace(at, bytes, file, false)
     }
 
-    /// Lets what is mapped at reserved addresses be accessed so from now on.
+    /// Sets the access rights of a mapping at reserved addresses.
     pub fn open(&self, at: u64, bytes: u64, access: Access) -> bool {
         let state = lock(&self.state);
         within(&state, at, bytes) && self.granules.open(at, bytes, access)
@@ -168,14 +167,14 @@ fn done(done: bool, address: u64) -> Result<(), Failure> {
     if done { Ok(()) } else { Err(Failure::InvalidAddress(address)) }
 }
 
-/// Whether whole granules lie within what was reserved.
+/// Whether whole granules lie within a reservation.
 fn within(state: &State, at: u64, bytes: u64) -> bool {
     let found = state.reserved.range(..=at).next_back();
     let fits = |(first, length): (&u64, &u64)| at - first + bytes <= *length;
     bytes > 0 && (at | bytes).is_multiple_of(GRANULE) && found.is_some_and(fits)
 }
 
-/// Writes what lies in memory into a file; pages that are all zero stay holes.
+/// Writes the contents of memory into a file; pages that are all zero stay holes.
 fn fill(file: BorrowedFd<'_>, from: u64, length: u64) -> bool {
     (0..length / PAGE).all(|page| {
         let at = page * PAGE;

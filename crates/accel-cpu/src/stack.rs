@@ -24,7 +24,7 @@ pub fn roomy<T: Send>(work: impl FnOnce() -> T + Send) -> T {
         }
     };
     scope(|all| {
-        // Joined at the end of the scope; a panic there goes on here.
+        // Joined at the end of the scope; a panic there is propagated here.
         let thread = Builder::new().name("cuda-compile".into()).stack_size(ROOM);
         masked(|| drop(thread.spawn_scoped(all, body)));
     });
@@ -35,7 +35,7 @@ pub fn roomy<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     }
 }
 
-/// Bytes of this thread's stack; `None` where nobody knows, or there is no limit.
+/// Bytes of this thread's stack; `None` if unknown or unlimited.
 fn size() -> Option<usize> {
     // SAFETY: numbers, and attributes that are written before they are read and given back once.
     unsafe {
@@ -55,7 +55,7 @@ fn size() -> Option<usize> {
     }
 }
 
-/// With every signal blocked, which threads that are made in it inherit.
+/// Runs `work` with every signal blocked, which new threads inherit.
 fn masked(work: impl FnOnce()) {
     // SAFETY: both sets are written before they are read; the mask of this thread is put back.
     unsafe {

@@ -110,7 +110,7 @@ fn described(texture: &Texture) -> Result<Descriptor, Failure> {
     })
 }
 
-/// Writes a descriptor into memory of its own; its address.
+/// Writes a descriptor into newly allocated memory; returns its address.
 pub fn create(memory: &Memory, texture: &Texture) -> Result<u64, Failure> {
     let bytes = described(texture)?.bytes();
     let at = memory.arena.allocate(bytes.len() as u64, 8).ok_or(Failure::OutOfMemory)?;

@@ -30,11 +30,11 @@ pub fn shown(memory: &Memory) -> Checked {
     }
 }
 
-/// Who looks on at a launch.
+/// The observer of a launch.
 pub enum Looks {
-    /// Who checks what it does.
+    /// Checks what it does.
     Checks(cushim_check::Looks),
-    /// Who counts what it does.
+    /// Counts what it does.
     Counts(Profile),
 }
 
@@ -74,7 +74,7 @@ pub fn in_order(memory: &Memory) -> bool {
     memory.checker.as_ref().is_some_and(|checker| checker.has(Tool::Race))
 }
 
-/// Who counts what a launch does, if somebody does.
+/// The profile of a launch, if there is a profiler.
 pub fn count(profiler: &Arc<Profiler>, dispatch: &Dispatch) -> Option<Looks> {
     let code = dispatch.code.as_any().downcast_ref::<CpuCode>()?;
     let kernel = *code.functions.get(dispatch.kernel)?;
@@ -86,7 +86,7 @@ pub fn count(profiler: &Arc<Profiler>, dispatch: &Dispatch) -> Option<Looks> {
         block: dispatch.block,
         dynamic_shared: dispatch.dynamic_shared,
         call: dispatch.call,
-        // Only the driver gives a launch a name of its own.
+        // Only the driver gives a launch its own name.
         inner: dispatch.tag == 0,
         device: code.device,
         stream: dispatch.stream.map_or(0, |(stream, _)| stream),
@@ -96,13 +96,14 @@ pub fn count(profiler: &Arc<Profiler>, dispatch: &Dispatch) -> Option<Looks> {
     profiler.counts(name).then(|| Looks::Counts(Profile(Arc::new(launch()))))
 }
 
-/// Who checks what a launch does, if somebody does.
+/// The checker of a launch, if there is one.
 pub fn watch(memory: &Memory, dispatch: &Dispatch) -> Option<Looks> {
     let checker = memory.checker.clone().filter(|checker| checker.looks_at_kernels())?;
     let code = dispatch.code.as_any().downcast_ref::<CpuCode>()?;
     let kernel = *code.functions.get(dispatch.kernel)?;
     let name = &code.module.functions.get(kernel as usize)?.name;
-    // A GPU would not run a launch that is queued behind one that failed; it reads what the failed one did not write.
+    // A GPU would not run a launch that is queued after a failed one; it would read what the failed one did not
+    // write.
     let reported = checker.reports_on(name) && !checker.is_broken();
     let sides = dispatch.cluster.unwrap_or([1; 3]).map(u64::from);
     let launched = Launched {

@@ -51,7 +51,7 @@ impl Heap {
         self.used.load(Ordering::Relaxed)
     }
 
-    /// Memory for a kernel; 0 where there is none.
+    /// Memory for a kernel; 0 if there is none.
     pub fn allocate(&self, memory: &Memory, bytes: u64) -> u64 {
         self.used.store(true, Ordering::Relaxed);
         let limit = self.limit.load(Ordering::Relaxed);

@@ -64,7 +64,7 @@ pub struct Memory {
     api: Api,
     gpus: Arc<[Gpu]>,
     host: Host,
-    /// Of all GPUs.
+    /// The agents of all GPUs.
     agents: Vec<Agent>,
     ranges: RwLock<BTreeMap<u64, Range>>,
 }

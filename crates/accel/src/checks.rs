@@ -6,7 +6,7 @@
 use std::backtrace::Backtrace;
 use std::sync::{Arc, OnceLock};
 
-/// A place in the program: the stack of a thread that called CUDA.
+/// The host stack of a CUDA call.
 pub type Trail = Arc<Stack>;
 
 /// A thread's stack.
@@ -18,7 +18,7 @@ pub struct Stack {
     pub python: Option<String>,
 }
 
-/// A checker, which is told of calls.
+/// A checker, which receives reports of calls.
 pub trait Checks: Send + Sync {
     /// The stack that calls; `None` where it is not needed.
     fn here(&self) -> Option<Trail>;

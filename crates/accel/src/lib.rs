@@ -54,13 +54,13 @@ pub trait Accelerator: Send + Sync {
     /// waited.
     fn free(&self, address: u64);
 
-    /// Bytes that whoever gives the memory has left for allocations, where that may be less than a device's memory without
-    /// what is in use: `most` if it has at least as many.
+    /// Bytes that the provider of memory has left for allocations, if that may be less than the device's unused
+    /// memory; `most` if it has at least as many.
     fn left(&self, most: u64) -> u64 {
         most
     }
 
-    /// An allocation of so many bytes of a device was refused, and so many are free: the user may be told.
+    /// An allocation of so many bytes of a device was refused while so many are free: the user may be informed.
     fn refused(&self, _bytes: u64, _free: u64) {}
 
     /// Whether an address belongs to [`Accelerator::allocate`], in use or not, and never to the
@@ -316,7 +316,7 @@ pub trait Code: Send + Sync {
     fn kernels(&self) -> &[Kernel] {
         &self.symbols().kernels
     }
-    /// Its variables that have a name outside.
+    /// Its exported variables.
     fn variables(&self) -> &[Variable] {
         &self.symbols().variables
     }
@@ -331,7 +331,7 @@ pub trait Code: Send + Sync {
 pub struct Symbols {
     /// Its kernels.
     pub kernels: Vec<Kernel>,
-    /// Its variables that have a name outside.
+    /// Its exported variables.
     pub variables: Vec<Variable>,
     /// Functions and variables that its kernels use and nothing defines.
     pub undefined: Vec<String>,

@@ -32,7 +32,7 @@ impl Executor for Notes {
     }
 }
 
-/// Copies to here and beyond are said to be short.
+/// Copies to this address and above count as short.
 const SHORT: u64 = 1 << 32;
 
 fn copy(to: u64) -> Work {

@@ -49,7 +49,7 @@ struct State {
     outcome: Option<Outcome>,
     /// A thread is completing it.
     ending: bool,
-    /// Threads sleep until it is complete: nobody is woken where there are none, which asks the system.
+    /// Threads sleep until it completes: without any, completing it saves the system call that wakes them.
     sleeping: bool,
     first: Vec<First>,
     then: Vec<Box<dyn FnOnce() + Send>>,

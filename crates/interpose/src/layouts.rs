@@ -59,7 +59,7 @@ pub struct Code {
     content: Content,
 }
 
-/// /// An index behind a lock that gives up: another thread may have held it when this process was forked.
+/// An index behind a lock that gives up: another thread may have held it when this process was forked.
 struct Guarded {
     lock: AtomicU32,
     index: UnsafeCell<Option<Index>>,
@@ -183,10 +183,10 @@ impl Code {
         })
     }
 
-    /// /// Call this when its module is unloaded. It frees its index, which for a library of a thousand kernels is
+    /// Call this when its module is unloaded. It frees its index, which for a library of a thousand kernels is
     /// most of the memory, and never reads the image again, because its memory may hold something else now.
     ///
-    /// /// False if another thread holds the lock.
+    /// False if another thread holds the lock.
     pub fn forget(&self) -> bool {
         // Dropped outside the lock.
         let read = self.index.with(|slot| slot.replace(Err("its module is unloaded".to_owned())));

@@ -26,7 +26,7 @@ const RARE: u32 = 2;
 pub enum Place {
     /// There.
     At(Frame),
-    /// /// Not in the program: the functions before and after it are adjacent.
+    /// Not in the program: the functions before and after it are adjacent.
     Absent,
     /// Not known: there are bytes that may be this function's.
     Unknown,
@@ -40,7 +40,7 @@ pub struct Program<'a, 'd> {
 }
 
 impl<'a, 'd> Program<'a, 'd> {
-    /// /// The frames of `file`.
+    /// The frames of `file`.
     pub fn of(file: &'a File<'d>) -> Self {
         Program { file, frames: frames(file) }
     }
@@ -114,7 +114,7 @@ struct Alignment<'a, 'd> {
     frames: &'a [Frame],
     /// How many functions refer to each.
     uses: Vec<u32>,
-    /// /// The frame of each function that was found, in increasing order.
+    /// The frame of each function that was found, in increasing order.
     found: Vec<Option<usize>>,
     work: &'a Work,
 }
@@ -147,7 +147,7 @@ impl Alignment<'_, '_> {
             && here.iter().zip(body).zip(fixed).all(|((a, b), fixed)| !fixed || a == b)
     }
 
-    /// /// Pairs of a function and the only frame equal to it, if no other function is equal to that frame.
+    /// Pairs of a function and the only frame equal to it, if no other function is equal to that frame.
     fn anchors(&self) -> Vec<(usize, usize)> {
         let mut sized: Vec<(u64, usize)> =
             self.frames.iter().enumerate().map(|(number, frame)| (frame.size, number)).collect();
@@ -201,7 +201,7 @@ impl Alignment<'_, '_> {
         }
     }
 
-    /// /// Whether a frame lies after those of all earlier functions, and before those of all later ones.
+    /// Whether a frame lies after those of all earlier functions, and before those of all later ones.
     fn fits(&self, part: usize, frame: usize) -> bool {
         if !self.work.take(self.found.len() as u64) {
             return false;
@@ -212,7 +212,7 @@ impl Alignment<'_, '_> {
         last.is_none_or(|last| last < frame) && next.is_none_or(|next| frame < next)
     }
 
-    /// /// Finds the functions that equal functions refer to. `None`: they contradict each other or earlier results.
+    /// Finds the functions that equal functions refer to. `None`: they contradict each other or earlier results.
     fn referred(&mut self) -> Option<()> {
         let mut votes: Vec<(usize, u64)> = Vec::new();
         for (part, frame) in self.known() {
@@ -245,7 +245,7 @@ impl Alignment<'_, '_> {
         gaps.filter(|(parts, frames)| !parts.is_empty() && !frames.is_empty()).collect()
     }
 
-    /// /// Finds functions by their own references; returns whether it found one.
+    /// Finds functions by their own references; returns whether it found one.
     fn referring(&mut self) -> bool {
         if !self.work.take(4 * self.found.len() as u64) {
             return false;
@@ -277,7 +277,7 @@ impl Alignment<'_, '_> {
         self.known().count() > before
     }
 
-    /// /// Finds the functions of one gap by their references, and further ones by those.
+    /// Finds the functions of one gap by their references, and further ones by those.
     fn refer(&self, gap: &Gap, supposed: &[Option<usize>], pairs: &mut Vec<(usize, usize)>) {
         let (parts, frames) = gap;
         let at = |part: usize| supposed.get(part).copied().flatten();
@@ -307,7 +307,7 @@ impl Alignment<'_, '_> {
         }
     }
 
-    /// /// Whether a frame has the same references as `part`, in the same order, as far as their targets are known;
+    /// Whether a frame has the same references as `part`, in the same order, as far as their targets are known;
     /// three of four suffice for an `only` frame.
     fn alike(&self, part: usize, frame: usize, only: bool, supposed: &[Option<usize>]) -> bool {
         if !self.work.take(1) {

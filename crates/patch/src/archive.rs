@@ -12,7 +12,7 @@ use crate::work::Work;
 
 /// How an archive begins.
 pub const MAGIC: &[u8; 8] = b"!<arch>\n";
-/// /// Bytes of a member's header; its size is decimal digits from the 49th byte on.
+/// Bytes of a member's header; its size is decimal digits from the 49th byte on.
 const HEADER: usize = 60;
 
 /// The ELF files in an archive; a broken one ends where it is broken.
@@ -22,7 +22,7 @@ pub fn members(data: &[u8]) -> impl Iterator<Item = &[u8]> {
         let (header, after) = rest.split_at_checked(HEADER)?;
         let size = std::str::from_utf8(header.get(48..58)?).ok()?.trim_end().parse().ok()?;
         let body = after.get(..size)?;
-        // // Members begin at even offsets.
+        // Members begin at even offsets.
         rest = after.get(size + size % 2..).unwrap_or_default();
         Some(body)
     })
@@ -40,7 +40,7 @@ pub struct Parts<'d> {
 }
 
 impl<'d> Parts<'d> {
-    /// /// The functions of `member`; `None` if it is no object file with code.
+    /// The functions of `member`; `None` if it is no object file with code.
     pub fn of(member: &File<'d>) -> Option<Self> {
         if member.header.e_type(LE) != elf::ET_REL {
             return None;
@@ -74,7 +74,7 @@ impl<'d> Parts<'d> {
         self.spans.get(part).copied().unwrap_or_default()
     }
 
-    /// /// The index of the function that begins at this offset in the section.
+    /// The index of the function that begins at this offset in the section.
     pub fn at(&self, begin: u64) -> Option<usize> {
         let begin = usize::try_from(begin).ok()?;
         self.spans.binary_search_by_key(&begin, |span| span.0).ok()
@@ -92,7 +92,7 @@ impl<'d> Parts<'d> {
         self.relocations.fixed.get(begin..end).unwrap_or_default()
     }
 
-    /// /// Its four-byte relative references to other functions: the offset in its bytes, and the other function's
+    /// Its four-byte relative references to other functions: the offset in its bytes, and the other function's
     /// index.
     pub fn refers(&self, part: usize) -> impl Iterator<Item = (usize, usize)> {
         let (begin, end) = self.span(part);
@@ -107,7 +107,7 @@ impl<'d> Parts<'d> {
 struct Relocations {
     /// For each byte, whether it stays.
     fixed: Vec<bool>,
-    /// /// Relative references within the same section, by their offset.
+    /// Relative references within the same section, by their offset.
     distances: Vec<(usize, u64)>,
 }
 

@@ -24,7 +24,7 @@ impl<'d> Names<'d> {
         Names { strings }
     }
 
-    /// /// The names of `table` in `file`.
+    /// The names of `table` in `file`.
     pub fn of(file: &File<'d>, table: &SymbolTable<'d, Header>) -> Self {
         let section = file.sections.section(table.string_section()).ok();
         let strings = section.and_then(|section| section.data(LE, file.data).ok());
@@ -53,7 +53,7 @@ pub(crate) struct Dynamic<'d> {
 }
 
 impl<'d> Dynamic<'d> {
-    /// /// The lookup of `file`; empty if it has no hash table.
+    /// The lookup of `file`; empty if it has no hash table.
     pub fn of(file: &File<'d>) -> Self {
         let symbols = file.dynamic_symbols();
         let names = Names::of(file, &symbols);
@@ -98,7 +98,7 @@ impl<'d> Dynamic<'d> {
         self.find(name).is_some_and(|symbol| !symbol.is_undefined(LE))
     }
 
-    /// /// The names of all exported symbols for which `wanted` is true, in order.
+    /// The names of all exported symbols for which `wanted` is true, in order.
     pub fn offered(&self, wanted: impl Fn(&[u8]) -> bool) -> Vec<&'d [u8]> {
         let defined = self.symbols.iter().filter(|symbol| !symbol.is_undefined(LE));
         let named = defined.filter_map(|symbol| self.names.name(symbol));

@@ -65,7 +65,7 @@ impl<'d> File<'d> {
         each(&symbols).zip(1..).filter_map(place).collect()
     }
 
-    /// /// The access rights, as PF_R, PF_W and PF_X, of the segment that is mapped at an address.
+    /// The access rights, as PF_R, PF_W and PF_X, of the segment that is mapped at an address.
     pub fn rights(&self, address: u64) -> Option<u32> {
         let inside = |begin: u64, size: u64| address.checked_sub(begin).is_some_and(|at| at < size);
         let mut loads = self.segments.iter().filter(|s| s.p_type(LE) == elf::PT_LOAD);

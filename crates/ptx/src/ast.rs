@@ -28,7 +28,7 @@ pub struct Module<'a> {
     pub sources: Sources,
 }
 
-/// Who else may see a name.
+/// The visibility of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Linkage {
     /// This module only.
@@ -48,7 +48,7 @@ pub enum Linkage {
 pub struct Variable<'a> {
     /// Where the name stands.
     pub pos: Pos,
-    /// Who else may see it.
+    /// Its visibility.
     pub linkage: Linkage,
     /// Where it lives.
     pub space: Space,
@@ -80,7 +80,7 @@ pub enum Init<'a> {
     /// The address of a variable or function, plus an addend; `generic(x)` or
     /// in the variable's own space; `0xFF00(x)` takes the masked bits.
     Address {
-        /// Whose address.
+        /// The name whose address is meant.
         name: &'a str,
         /// Added to it.
         addend: i64,
@@ -119,7 +119,7 @@ pub struct Function<'a> {
     pub pos: Pos,
     /// A kernel, not a function.
     pub entry: bool,
-    /// Who else may see it.
+    /// Its visibility.
     pub linkage: Linkage,
     /// Its name.
     pub name: &'a str,
@@ -133,14 +133,14 @@ pub struct Function<'a> {
     pub body: Option<Vec<Statement<'a>>>,
 }
 
-/// What can stand in a body.
+/// The statements of a body.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Statement<'a> {
     /// Registers, local and shared variables, call parameters.
     Variable(Variable<'a>),
     /// `name:`.
     Label(&'a str, Pos),
-    /// `{ ... }` with a scope of its own.
+    /// `{ ... }` with its own scope.
     Block(Vec<Statement<'a>>),
     /// An instruction.
     Instruction(Instruction<'a>),
@@ -205,7 +205,7 @@ pub struct Guard<'a> {
     pub pos: Pos,
 }
 
-/// An operand and its place.
+/// An operand and its position.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Operand<'a> {
     /// Where it begins.

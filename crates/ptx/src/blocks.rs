@@ -48,7 +48,7 @@ fn find(f: &mut Function) {
 fn successors(f: &Function, end: usize) -> Vec<u32> {
     let Some(last) = f.code.get(end - 1) else { return Vec::new() };
     let mut out = Vec::new();
-    // An index past the list of `brx.idx` goes on behind it.
+    // An index past the list of `brx.idx` falls through.
     let jumps =
         matches!(last.sem, Operation::Control(c) if c.ends_block() && c != Control::BranchTable);
     if (!jumps || last.guard.is_some()) && end < f.code.len() {
@@ -152,11 +152,11 @@ fn loop_depth(blocks: &[Block]) -> Vec<u32> {
     nesting(&post, &predecessors, &idom)
 }
 
-/// The same from immediate dominators: each loop is found from its end backwards, the inner ones first, which then
-/// count as one block, so that every edge is looked at once.
+/// The same from immediate dominators: loops are found from their ends backwards, the inner ones first, which then
+/// count as one block, so that every edge is visited once.
 fn nesting(order: &[u32], predecessors: &[Vec<u32>], idom: &[Option<u32>]) -> Vec<u32> {
     let n = predecessors.len();
-    // Who a block dominates lies between its numbers.
+    // The blocks that a block dominates have consecutive numbers.
     let mut size = vec![1u32; n];
     for &b in order.iter().skip(1).rev() {
         if let Some(up) = idom[b as usize] {

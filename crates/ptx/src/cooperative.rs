@@ -14,10 +14,10 @@ const TEXT: &str = include_str!("cooperative.ptx");
 /// How the names begin.
 const NAMES: [&str; 2] = ["__cuda_syscall_CGS_", "cudaCG"];
 
-/// Adds a module with these functions where one of `modules` calls one that none of them has.
+/// Adds a module with these functions if one of `modules` calls one that none of them defines.
 ///
 /// # Errors
-/// None in fact: the text is ours.
+/// None in practice: the text is part of this crate.
 pub fn complete(modules: &mut Vec<Module>) -> Result<(), Error> {
     let named = |name: &str| NAMES.iter().any(|start| name.starts_with(start));
     let functions =

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A place in PTX text: line and column, both counted from 1, columns in bytes.
+/// A position in PTX text: line and column, both counted from 1, columns in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, PartialOrd, Ord, Hash)]
 pub struct Pos {
     /// Line, from 1.
@@ -26,9 +26,9 @@ pub enum Error {
     Syntax {
         /// Where.
         pos: Pos,
-        /// What stands there.
+        /// What is there.
         found: String,
-        /// What could have stood there.
+        /// What was expected there.
         expected: String,
     },
     /// A name is used and nowhere declared.

@@ -19,7 +19,7 @@ pub struct Module {
     pub version: (u32, u32),
     /// The number of the `sm_` target; 0 where the text names none.
     pub sm: u32,
-    /// Global and constant variables. A symbol's number is its place here.
+    /// Global and constant variables. A symbol's number is its index here.
     pub globals: Vec<Global>,
     /// Shared variables of all functions and of the module.
     pub shared: Vec<SharedVar>,
@@ -36,7 +36,7 @@ pub struct Global {
     pub name: String,
     /// `Global` or `Const`.
     pub space: Space,
-    /// Who else may see it.
+    /// Its visibility.
     pub linkage: Linkage,
     /// In bytes.
     pub size: u64,
@@ -44,7 +44,7 @@ pub struct Global {
     pub align: u32,
     /// `.attribute(.managed)`.
     pub managed: bool,
-    /// A texture or surface reference: eight bytes for the handle of what it is bound to.
+    /// A texture or surface reference: eight bytes for the handle of its binding.
     pub reference: bool,
     /// Initial bytes, at most `size`; the rest is zero.
     pub bytes: Vec<u8>,
@@ -59,7 +59,7 @@ pub struct Relocation {
     pub offset: u64,
     /// How many bytes are written.
     pub width: u32,
-    /// Whose address.
+    /// The symbol whose address is meant.
     pub target: Symbol,
     /// Added to it.
     pub addend: i64,
@@ -76,7 +76,7 @@ pub struct SharedVar {
     pub size: u64,
     /// In bytes.
     pub align: u32,
-    /// It stands for the dynamic shared memory of the launch.
+    /// It is the dynamic shared memory of the launch.
     pub dynamic: bool,
 }
 
@@ -116,7 +116,7 @@ pub struct Function {
     pub pos: Pos,
     /// A kernel.
     pub entry: bool,
-    /// Who else may see it.
+    /// Its visibility.
     pub linkage: Linkage,
     /// It has a body here.
     pub defined: bool,
@@ -153,7 +153,7 @@ pub struct Function {
 }
 
 impl Function {
-    /// The three numbers of a directive as `reqntid`; what is left out is 1.
+    /// The three numbers of a directive such as `reqntid`; missing ones are 1.
     pub fn shape(&self, directive: &str) -> Option<[u32; 3]> {
         let found = self.directives.iter().find(|(name, _)| name.ends_with(directive));
         found.map(|(_, values)| {
@@ -161,8 +161,8 @@ impl Function {
         })
     }
 
-    /// A kernel's parameters as a launch hands them over: the low bytes of each argument at its place, eight of them at most,
-    /// zeros elsewhere.
+    /// A kernel's parameter block: the low bytes of each argument at its offset, at most eight of them, zeros
+    /// elsewhere.
     pub fn packed(&self, arguments: &[u64]) -> Vec<u8> {
         let mut bytes = vec![0; self.params_size as usize];
         for ((at, size), argument) in self.places().into_iter().zip(arguments) {
@@ -183,19 +183,18 @@ impl Function {
     }
 }
 
-/// A variable of space `.param` in a body, which lies in local memory. Those of scopes that are not inside
-/// each other may share their place.
+/// A variable of space `.param` in a body, in local memory. Variables of disjoint scopes may share their memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Variable {
     /// Byte offset in the local memory of an activation.
     pub offset: u32,
     /// In bytes.
     pub size: u32,
-    /// The first instruction that may name it, and the one behind the last.
+    /// The first instruction that may use it, and the one after the last.
     pub scope: (u32, u32),
 }
 
-/// A variable of space `.local` in a body. Those of scopes that are not inside each other may share their place.
+/// A variable of space `.local` in a body. Variables of disjoint scopes may share their memory.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Local {
     /// Its name.
@@ -251,7 +250,7 @@ impl Inst {
         Inst { sem, guard: None, dst: Vec::new(), src: Vec::new(), pos }
     }
 
-    /// The state space that operand `n` of an access lies in; generic where none is named.
+    /// The state space of operand `n` of an access; generic if none is given.
     pub fn space(&self, n: usize) -> Space {
         self.sem.space(n)
     }
@@ -263,8 +262,8 @@ impl Module {
         self.functions.iter().position(|f| f.name == name).map(|i| i as u32)
     }
 
-    /// Every function that may run in a launch of `kernel`: what is called by
-    /// name, and with a call through a pointer, whatever is defined and no kernel.
+    /// Every function that may run in a launch of `kernel`: those called by name, and if there is an indirect call,
+    /// all defined functions that are no kernels.
     pub fn reachable(&self, kernel: u32) -> Vec<u32> {
         let mut seen = vec![false; self.functions.len()];
         let mut stack = vec![kernel];
@@ -285,8 +284,8 @@ impl Module {
         out
     }
 
-    /// What keeps `kernel` from being launched: instructions of it, and of what
-    /// it calls by name, that this crate does not run, with the function.
+    /// The reasons why `kernel` cannot be launched: unsupported instructions of it, and of functions that it calls by
+    /// name, with the function.
     pub fn refusals(&self, kernel: u32) -> Vec<(u32, &Refusal)> {
         let mut seen = vec![false; self.functions.len()];
         let mut stack = vec![kernel];

@@ -65,10 +65,10 @@ impl Level {
         Level::V1
     }
 
-    /// The one that this process uses: the processor's, or a lower one that [`VARIABLE`] names.
+    /// The level that this process uses: the processor's, or a lower one that [`VARIABLE`] names.
     ///
     /// # Errors
-    /// What the variable says, if that is none.
+    /// The variable's value, if it is not a level.
     #[inline]
     pub fn in_use() -> Result<Level, &'static str> {
         static FOUND: OnceLock<Result<Level, String>> = OnceLock::new();

@@ -31,7 +31,7 @@ impl Strength {
     }
 }
 
-/// Things of one kind, each with the module it came from, and their names.
+/// Items of one kind, each with the module it came from, and their names.
 struct Joined<T> {
     list: Vec<(T, usize)>,
     names: HashMap<String, (usize, Strength)>,
@@ -114,7 +114,7 @@ pub fn link(modules: Vec<Module>) -> Result<Module, Error> {
         }
         numbers.push(n);
     }
-    // A module without numbers is none of those that were taken in.
+    // A module without numbers was not merged.
     let own = Numbers::default();
     let of = |part: usize| numbers.get(part).unwrap_or(&own);
     Ok(Module {

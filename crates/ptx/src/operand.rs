@@ -58,7 +58,7 @@ pub enum Src {
     Targets(Vec<u32>),
     /// What a call does.
     Call(Box<Call>),
-    /// An optional operand that is not there.
+    /// A missing optional operand.
     None,
 }
 
@@ -93,7 +93,7 @@ pub enum Callee {
     Register(u32),
 }
 
-/// An argument or the place of a result.
+/// An argument, or the destination of a result.
 #[derive(Debug, Clone, Copy, PartialEq, Hash)]
 pub enum Arg {
     /// Bytes in the caller's local memory: offset and size.

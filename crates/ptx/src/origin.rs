@@ -13,8 +13,8 @@ use crate::ir::{Base, Dst, Function, Inst, Module, Src, Symbol};
 use crate::sem::{BitOp, IntegerOp, Operation};
 use crate::types::Space;
 
-/// For accesses of device memory of a kernel, by their place in the text: the offset of the parameter that their addresses are
-/// computed from, in bytes, a multiple of 8.
+/// For accesses to device memory of a kernel, by their position in the text: the offset of the parameter from which
+/// their addresses are computed, in bytes, a multiple of 8.
 pub type Origins = BTreeMap<Pos, u32>;
 
 /// What a register holds.
@@ -64,8 +64,8 @@ impl Value {
     }
 }
 
-/// The origins of a kernel's accesses. None of those that stand at a place where a function that it may call has code, too,
-/// which there is where modules of several texts were linked.
+/// The origins of a kernel's accesses. Accesses are left out if a function that the kernel may call has code at the
+/// same position, which happens if modules of several texts were linked.
 pub fn origins(module: &Module, kernel: u32) -> Origins {
     let Some(f) = module.functions.get(kernel as usize).filter(|f| f.entry) else {
         return Origins::new();

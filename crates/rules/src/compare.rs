@@ -11,7 +11,7 @@ pub struct Compare {
     pub element: Element,
     /// The largest difference of two elements that are alike.
     pub tolerance: f64,
-    /// /// Which kernel's results the program keeps.
+    /// Which kernel's results the program keeps.
     pub keep: Keep,
 }
 
@@ -48,10 +48,10 @@ impl Element {
     ];
 }
 
-/// /// Which kernel's results the program keeps.
+/// Which kernel's results the program keeps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Keep {
-    /// /// Those of its own kernel.
+    /// Those of its own kernel.
     #[default]
     Original,
     /// Those of the replacement.

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// /// The devices of contexts, as of the event that was returned last.
+/// The devices of contexts, as of the event that was returned last.
 #[derive(Clone, Debug, Default)]
 pub struct Contexts {
     now: BTreeMap<u64, i32>,

@@ -27,10 +27,10 @@ struct Offer {
     make: driver::Make,
 }
 
-/// Those that are shipped.
+/// The accelerators that cushim ships.
 const SHIPPED: [Offer; 2] = [Offer { name: "cpu", make: cpu }, Offer { name: "hsa", make: hsa }];
 
-/// Those of whoever links this crate: tests.
+/// Accelerators that other code adds: tests.
 static OTHERS: Mutex<Vec<Offer>> = Mutex::new(Vec::new());
 
 fn cpu() -> Box<dyn Accelerator> {
@@ -46,7 +46,7 @@ pub fn offer(name: &'static str, make: driver::Make) {
     lock(&OTHERS).push(Offer { name, make });
 }
 
-/// What was asked for; `None` where the choice is ours.
+/// What the environment asks for; `None` if this crate chooses.
 enum Asked {
     Driver,
     Accelerator(Offer),
@@ -70,7 +70,7 @@ fn asked() -> Option<Asked> {
 
 /// Chooses and fills the table of driver functions. Every caller returns with it filled.
 ///
-/// The first one may load libcuda, as NVIDIA's runtime does at the same place.
+/// The first caller may load libcuda, as NVIDIA's runtime does at the same point.
 #[cold]
 pub fn start() {
     START.get_or_init(|| {
@@ -94,7 +94,7 @@ fn ours(offer: Offer) {
     unsafe { api::fill(driver::function) };
 }
 
-/// NVIDIA's driver; where it is not to be had, functions that say so.
+/// NVIDIA's driver; if there is none, functions that return an error.
 fn nvidias(library: Option<&std::path::Path>) {
     backend::choose(Backend::Driver);
     let why = match library.map(nvidia::open) {

@@ -20,9 +20,9 @@
 //! all state of virtual CUDA in a process; the thin libraries (`crates/fronts`) have none. Must not know: tracing,
 //! the preloaded library.
 
-/// Memory of our own, and in `cushim_apart` more: a sanitizer inside the program sees what is asked of the C library by
-/// our threads, and takes it for the program's races.
-// Fuzz targets count what is allocated, by an allocator of their own; a program has one.
+/// The library's own heap, as in `cushim_apart`: a sanitizer inside the program sees what cushim's threads request
+/// from the C library, and reports it as the program's races.
+// Fuzz targets count allocations by an allocator of their own; a program has one allocator.
 #[cfg(not(fuzzing))]
 #[global_allocator]
 static HEAP: cushim_apart::heap::Heap = cushim_apart::heap::Heap::new();

@@ -14,7 +14,7 @@ use cushim_process::elf::{self, Object, Version};
 
 mod entry_point;
 
-/// Where libcuda lies beside what the loader's cache names: Debian, Fedora, WSL, containers.
+/// Folders of libcuda that the loader's cache may not name: Debian, Fedora, WSL, containers.
 const FOLDERS: [&str; 7] = [
     "/usr/lib/x86_64-linux-gnu",
     "/lib/x86_64-linux-gnu",
@@ -25,8 +25,8 @@ const FOLDERS: [&str; 7] = [
     "/usr/local/cuda/compat",
 ];
 
-/// The file of libcuda: `CUSHIM_LIBCUDA`, the library path, the loader's cache, the usual folders.
-/// Never our own thin library, which lies in none of them under that name unless put there.
+/// The file of libcuda: `CUSHIM_LIBCUDA`, the library path, the loader's cache, the usual folders. Never cushim's own
+/// thin library, which has that name in none of them unless somebody put it there.
 pub fn find() -> Option<PathBuf> {
     if let Some(given) = std::env::var_os("CUSHIM_LIBCUDA").filter(|given| !given.is_empty()) {
         return Some(PathBuf::from(given));
@@ -40,7 +40,7 @@ pub fn find() -> Option<PathBuf> {
         .find(|file| file.exists() && !is_ours(file))
 }
 
-/// Whether the file is one of ours: then libvcuda.so is what it needs.
+/// Whether the file is one of cushim's: then it needs libvcuda.so.
 fn is_ours(file: &Path) -> bool {
     let Ok(file) = std::fs::canonicalize(file) else { return false };
     file.parent().is_some_and(|folder| {
@@ -48,8 +48,8 @@ fn is_ours(file: &Path) -> bool {
     })
 }
 
-/// The paths that the loader's cache has for a name (glibc, `elf/dl-cache.h`: strings behind the table;
-/// every path is one of them, so that the layout of the entries does not matter).
+/// The paths that the loader's cache has for a name (glibc, `elf/dl-cache.h`: strings after the table; every path is
+/// one of them, so the layout of the entries does not matter).
 fn cached(name: &str) -> Vec<PathBuf> {
     let Ok(cache) = std::fs::read("/etc/ld.so.cache") else { return Vec::new() };
     let tail = format!("/{name}");
@@ -90,7 +90,7 @@ pub fn open(file: &Path) -> Result<Object, String> {
     })
 }
 
-/// The driver function with number `index`: libcuda's own, except where it must be ours.
+/// The driver function with number `index`: libcuda's own, or cushim's replacement.
 pub fn function(object: &Object, index: usize) -> Option<*const ()> {
     let name = DRIVER_NAMES.get(index)?;
     let name = CString::new(*name).ok()?;

@@ -11,7 +11,7 @@ use cushim_abi::types as abi;
 
 use super::status;
 
-/// A place for a result: null, or with room for a `T`, aligned or not. Only the thread of the call has it.
+/// A pointer for a result: null, or with room for a `T`, aligned or not. Only the calling thread uses it.
 pub struct Place<T>(*mut T);
 
 impl<T> Clone for Place<T> {
@@ -23,7 +23,7 @@ impl<T> Clone for Place<T> {
 impl<T> Copy for Place<T> {}
 
 impl<T> Place<T> {
-    /// A null place.
+    /// A null pointer.
     pub const NOWHERE: Self = Place(std::ptr::null_mut());
 }
 
@@ -66,7 +66,7 @@ impl<T> Place<T> {
 }
 
 impl<T: Plain> Place<T> {
-    /// The value there, for a place that is also read.
+    /// The value there, for a pointer that is also read.
     ///
     /// # Errors
     /// CUDA_ERROR_INVALID_VALUE for null.
@@ -116,7 +116,7 @@ pub struct Text(*const libc::c_char);
 
 impl Text {
     /// # Safety
-    /// `from` is null or ends with a NUL, and stays as it is while the call lasts.
+    /// `from` is null or ends with a NUL, and does not change during the call.
     #[inline]
     pub unsafe fn new(from: abi::Str) -> Self {
         Text(std::ptr::with_exposed_provenance(from.0))

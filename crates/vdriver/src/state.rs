@@ -178,7 +178,7 @@ pub fn offer<T>(to: Place<T>, value: T) {
     to.offer(value);
 }
 
-/// A pointer without type as a place.
+/// An untyped pointer as a pointer for a result.
 ///
 /// # Safety
 /// It is null or has room for a `T` while the call lasts.

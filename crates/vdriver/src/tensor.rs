@@ -33,7 +33,7 @@ fn is_valid(tensor: &Tensor) -> bool {
         None => tensor.boxes.iter().all(|n| (1..=256).contains(n)),
         Some(_) => matches!(tensor.boxes[..], [1..=256, 1..=1024]),
     };
-    // Of tiles, 262,144 bytes are too many for an H200's driver; more than shared memory has is of no use.
+    // For tiles, an H200's driver refuses 262,144 bytes; a box larger than shared memory has no use.
     let whole = tensor.boxes.iter().fold(*bytes, |all, n| all.saturating_mul((*n).into()));
     let small = tensor.columns.is_some() || whole < 1 << 18;
     let steps = tensor.steps.iter().all(|n| (1..=8).contains(n));
@@ -64,7 +64,7 @@ fn are_corners(tensor: &Tensor) -> bool {
     let Some([lower, upper]) = &tensor.columns else { return true };
     let far = CORNERS.get(lower.len()).copied().unwrap_or(0);
     let near = |list: &[i32]| list.iter().all(|n| (-far..far).contains(n));
-    // Of slices of channels, pixels are counted from the innermost axis on.
+    // For slices of channels, pixels are counted from the innermost axis on.
     let sizes = tensor.sizes.iter().skip(usize::from(tensor.interleave == 0));
     let any = sizes
         .zip(lower.iter().zip(upper))

@@ -63,7 +63,7 @@ fn key<T: Kept>() -> Option<libc::pthread_key_t> {
     })
 }
 
-/// Runs when the thread ends: frees the place in the last round, as other destructors may still call.
+/// Runs when the thread ends: frees the storage in the last round, because other destructors may still make calls.
 unsafe extern "C" fn ended<T: Kept>(place: *mut libc::c_void) {
     let place = place.cast::<Place<T>>();
     // SAFETY: the value that `make` set.

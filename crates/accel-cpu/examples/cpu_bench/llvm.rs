@@ -7,8 +7,8 @@ use crate::side::Side;
 use crate::{BYTES, warm_up};
 use std::time::Instant;
 
-/// Prints the table. Every kernel that LLVM takes runs by its code, whether that is faster or not; what it does not take
-/// is Cranelift's on both sides.
+/// Prints the table. Every kernel that LLVM accepts runs by its code, whether that is faster or not; for other
+/// kernels both sides are Cranelift's.
 pub fn table(ptx: &str, both: [&Native; 2], cases: &[&str]) {
     if std::env::var_os("CUSHIM_LLVM").is_none() {
         // SAFETY: no other thread runs yet.

@@ -10,7 +10,7 @@ use super::{Runtime, error};
 
 /// Bytes of a `cudaGraphKernelNodeUpdate`: node, field, then the field's value.
 const UPDATE: u64 = 40;
-/// Updates of one call, at most: a bound of ours, so that a number that is nonsense takes no memory.
+/// The most updates of one call: cushim's bound, so that an absurd number takes no memory.
 const MOST_UPDATES: u64 = 1 << 16;
 /// Bytes of all parameters of a kernel, at most (CUDA 12.1 and later).
 const MOST_BYTES: u64 = 32_764;
@@ -45,7 +45,7 @@ impl Runtime {
     }
 }
 
-/// Bytes of parameters, as they lie in the kernel's memory.
+/// Bytes of parameters, read from the kernel's memory.
 fn parameter(caller: &dyn Caller, from: u64, offset: u64, size: u64) -> Result<NodeField, i32> {
     if size > MOST_BYTES {
         return Err(error::INVALID_VALUE);

@@ -13,7 +13,7 @@ use crate::children::Launched;
 use crate::code::CpuCode;
 use crate::device;
 
-/// The shape of a launch that was found to be one.
+/// A launch's checked shape.
 pub struct Shape {
     kernel: usize,
     grid: [u32; 3],
@@ -22,7 +22,7 @@ pub struct Shape {
 }
 
 thread_local! {
-    /// How many grids on this thread's way wait for what they have launched.
+    /// How many grids on this thread's stack wait for what they have launched.
     static DEPTH: Cell<u32> = const { Cell::new(0) };
 }
 
@@ -30,7 +30,7 @@ impl Runtime {
     /// A kernel and a shape, and the bytes of the kernel's parameters; grid and block are two words each.
     ///
     /// # Errors
-    /// A pointer that is no kernel's ends the launch. Inside, the code of a shape that cannot be.
+    /// A pointer that is no kernel ends the launch. The inner error is the code for an invalid shape.
     pub(super) fn shape(
         &self,
         function: u64,
@@ -70,10 +70,10 @@ impl Runtime {
         at
     }
 
-    /// Launches with what a buffer holds, which is free then.
+    /// Launches with the contents of a buffer, which is free afterwards.
     ///
     /// # Errors
-    /// The code for a buffer or a stream that is none, and for too many launches that wait.
+    /// The code for an invalid buffer or stream, and for too many pending launches.
     pub(super) fn launch(
         &self,
         shape: Option<Shape>,
@@ -138,7 +138,7 @@ impl Runtime {
         }
         let children = mine.into_iter().map(|(_, work)| work).collect();
         let launched = Launched { children, tails: VecDeque::new() };
-        // On a thread of its own: this one is in the middle of a kernel.
+        // On a separate thread: this one is in the middle of a kernel.
         let ended = std::thread::scope(|scope| {
             let run = || {
                 DEPTH.set(depth);

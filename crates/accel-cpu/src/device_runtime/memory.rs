@@ -10,7 +10,7 @@ mod planes;
 /// `cudaMemcpyDeviceToDevice`, `cudaMemcpyDefault`: the only kinds of kernels' copies.
 const KINDS: [u64; 2] = [3, 4];
 
-/// Whether bytes lie in memory that other grids reach.
+/// Whether bytes lie in memory that other grids can access.
 fn reachable(address: u64) -> bool {
     address != 0 && address < SHARED_WINDOW
 }
@@ -38,10 +38,10 @@ impl Runtime {
         work.into_iter().try_for_each(|work| self.enqueue(stream, caller.place().0, work))
     }
 
-    /// Memory of the heap.
+    /// Allocations from the heap.
     ///
     /// # Errors
-    /// What ends the launch: an address that was not allocated.
+    /// The reason to end the launch: an address that was not allocated.
     pub(super) fn heap_call(&self, call: RuntimeCall, caller: &mut dyn Caller) -> Answer {
         if call == RuntimeCall::Malloc {
             return Ok(self.allocate(caller));
@@ -90,7 +90,7 @@ fn copy(
     Ok(Some(Work::Copy(Copy { to, from, width, height, depth: 1, row, plane })))
 }
 
-/// Bytes that are set, if there are any.
+/// The bytes to set, if there are any.
 fn fill(to: u64, pitch: u64, value: u64, width: u64, height: u64) -> Result<Option<Work>, i32> {
     if width == 0 || height == 0 {
         return Ok(None);

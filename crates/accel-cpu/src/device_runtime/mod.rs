@@ -41,12 +41,12 @@ const TAIL: u64 = 3;
 const FIRE_AND_FORGET: u64 = 4;
 /// Handles of streams and events begin here.
 const FIRST_HANDLE: u64 = 0xc08a_0000;
-/// `cudaLimitDevRuntimePendingLaunchCount`, and what it is where nobody says.
+/// `cudaLimitDevRuntimePendingLaunchCount`, and its default.
 const PENDING: (i32, u64) = (4, 2048);
 /// How deep grids may wait for each other.
 const DEEPEST: u32 = 24;
 
-/// Who answers, and where texts that kernels were given lie.
+/// The object that answers queries, and the addresses of strings that kernels got.
 #[derive(Default)]
 pub struct Answered {
     answers: OnceLock<&'static dyn Answers>,
@@ -54,7 +54,7 @@ pub struct Answered {
 }
 
 impl Answered {
-    /// Says who answers.
+    /// Sets the object that answers.
     pub fn set(&self, answers: &'static dyn Answers) {
         let _ = self.answers.set(answers);
     }
@@ -79,7 +79,7 @@ impl Answered {
     }
 }
 
-/// A thread: its block, and its place there.
+/// A thread: its block, and its index there.
 type Thread = ([u32; 3], [u32; 3]);
 
 /// A buffer for the arguments of a launch.
@@ -100,7 +100,7 @@ struct State {
     failure: Option<Failure>,
 }
 
-/// Runs what was launched, and all that comes of it, to the end.
+/// Runs launched grids, and everything that they launch, to the end.
 pub type RunAll = Box<dyn Fn(Launched) -> Result<(), Failure> + Send + Sync>;
 
 /// The calls of one grid.
@@ -114,7 +114,7 @@ pub struct Runtime {
     state: Mutex<State>,
 }
 
-/// What a call comes to: a `cudaError_t`, and whether the thread is to remember it.
+/// The result of a call: a `cudaError_t`, and whether it becomes the thread's last error.
 type Answer = Result<Result<(), i32>, Cause>;
 
 impl Runtime {
@@ -137,7 +137,7 @@ impl Runtime {
         lock(&self.state).failure.take()
     }
 
-    /// All that was launched.
+    /// Everything that was launched.
     pub fn launched(&self) -> Launched {
         let mut state = lock(&self.state);
         let children = std::mem::take(&mut state.children).into_iter().map(|(_, work)| work);

@@ -8,7 +8,7 @@ use cushim_accel::Kernel;
 
 /// What the device runtime says its version is (measured: that of CUDA 13.0).
 const VERSION: i32 = 6000;
-/// What a limit is that there is none of (measured).
+/// The value of a limit that is unlimited (measured).
 const NO_LIMIT: u64 = u64::MAX;
 
 impl Runtime {

@@ -13,14 +13,14 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use super::Code;
 
-/// /// The key of code: 128 bits of XXH3, which makes collisions improbable in everything that one process loads.
+/// The key of code: 128 bits of XXH3, which makes collisions improbable in everything that one process loads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
-    /// /// Unknown: equal to nothing.
+    /// Unknown: equal to nothing.
     Unknown,
-    /// /// A hash of its bytes and their origin.
+    /// A hash of its bytes and their origin.
     Bytes(u128),
-    /// /// Its location: the library's file, offset and length. Other bytes may have been there before.
+    /// Its location: the library's file, offset and length. Other bytes may have been there before.
     Place(u128),
 }
 
@@ -28,7 +28,7 @@ pub enum Content {
 const MOST: usize = 64 << 20;
 
 impl Content {
-    /// /// The key of bytes without an origin.
+    /// The key of bytes without an origin.
     pub fn of(bytes: &[u8]) -> Self {
         Content::Bytes(xxh3_128(bytes))
     }
@@ -59,7 +59,7 @@ fn both(a: u128, b: u128) -> u128 {
 }
 
 impl Code {
-    /// /// The key of this code.
+    /// The key of this code.
     pub fn content(&self) -> Content {
         self.content
     }
@@ -69,7 +69,7 @@ impl Code {
         self.bytes().filter(|bytes| bytes.len() <= MOST).map(xxh3_128)
     }
 
-    /// /// Becomes `other`, which is the same code, possibly at another address; takes over what was read of it.
+    /// Becomes `other`, which is the same code, possibly at another address; takes over what was read of it.
     /// False if another thread holds the lock.
     pub fn renew(&self, other: &mut Code) -> bool {
         let theirs = other.index.get_mut();

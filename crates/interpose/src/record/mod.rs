@@ -55,7 +55,7 @@ impl Drop for Leave {
     }
 }
 
-/// /// How recording continues for a launch or a region.
+/// How recording continues for a launch or a region.
 pub enum Entry {
     /// Nothing is observed.
     Through,

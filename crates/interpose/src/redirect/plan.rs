@@ -37,7 +37,7 @@ pub struct Planned {
     pub(super) matched: AtomicU32,
     failed: AtomicU32,
     pub(super) compared: Mutex<Summary>,
-    /// /// Whether a message has said why the rule does not apply to launches or nodes that it matches.
+    /// Whether a message has said why the rule does not apply to launches or nodes that it matches.
     told: AtomicBool,
 }
 
@@ -73,7 +73,7 @@ fn read() -> Option<&'static Plan> {
     let plan = PLAN.get_or_init(|| {
         std::panic::catch_unwind(Plan::from_environment).unwrap_or(Plan { rules: Vec::new() })
     });
-    // // Loading a tool takes the loader's lock, which another thread that gets here may hold: so no thread waits for
+    // Loading a tool takes the loader's lock, which another thread that gets here may hold: so no thread waits for
     // it. Until it is done, others use the rules alone.
     if !tools::load_once() {
         return (!plan.rules.is_empty()).then_some(plan);

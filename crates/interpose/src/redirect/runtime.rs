@@ -84,7 +84,7 @@ pub fn function(site: &'static Site, mangled: &str, given: &Registration) -> Opt
         };
         let stub = match always {
             true => given.stub.0,
-            // // A new address that nothing else uses.
+            // A new address that nothing else uses.
             false => Box::leak(Box::new(0u64)) as *mut u64 as usize,
         };
         let Some((answer, binding)) = register(site, planned, module, &chosen, stub, given) else {

@@ -44,10 +44,10 @@ pub fn is_made(func: Func) -> bool {
     known.as_ref().is_some_and(|known| known.values().any(|(made, _)| *made == func.0))
 }
 
-/// /// The kernel to launch by `site` instead of `func`.
+/// The kernel to launch by `site` instead of `func`.
 ///
 /// # Errors
-/// /// The reason why that is not possible.
+/// The reason why that is not possible.
 pub fn kernel(
     site: &'static Site,
     func: Func,
@@ -108,7 +108,7 @@ fn handle(site: &Site, node: &CStr, stub: usize) -> Result<usize, String> {
     if status == 0 { Ok(handle) } else { Err(format!("__cudaGetKernel failed with {status}")) }
 }
 
-/// /// A context was destroyed, with everything that was loaded into it; 0 for all of them. Runtimes keep theirs.
+/// A context was destroyed, with everything that was loaded into it; 0 for all of them. Runtimes keep theirs.
 pub fn context_gone(context: usize) {
     let mut known = KNOWN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     if let Some(known) = known.as_mut() {

@@ -26,7 +26,7 @@ pub struct Kernel {
     pub(super) module: Option<&'static Module>,
     /// The next kernel of the same module.
     pub(super) sibling: AtomicPtr<Kernel>,
-    /// /// The previous kernel of the same address, if its module is still loaded; for an unregistered kernel, the
+    /// The previous kernel of the same address, if its module is still loaded; for an unregistered kernel, the
     /// next one that can be reused.
     pub(super) before: AtomicPtr<Kernel>,
     /// Whether it is registered, as far as its record is to be used again.
@@ -62,7 +62,7 @@ pub struct Module {
     pub(super) key: Key,
     /// How many of its kernels are registered no more and wait to be used again; changed with the registry's lock.
     pub(super) spare: AtomicUsize,
-    /// /// The next unloaded module with this key.
+    /// The next unloaded module with this key.
     pub(super) gone: AtomicPtr<Module>,
 }
 
@@ -95,7 +95,7 @@ impl Module {
         &self.code
     }
 
-    /// /// How the module was loaded.
+    /// How the module was loaded.
     pub fn origin(&self) -> Origin {
         self.origin
     }

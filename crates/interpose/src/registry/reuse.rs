@@ -20,22 +20,22 @@ use crate::loaded;
 use crate::lock::Held;
 use crate::origin::Origin;
 
-/// /// The last unloaded module, by key; others of the key follow it.
+/// The last unloaded module, by key; others of the key follow it.
 static GONE: PointerTable<Module> = PointerTable::new();
-/// /// The last unregistered kernel, by the key of its module and name.
+/// The last unregistered kernel, by the key of its module and name.
 static SPARE: PointerTable<Kernel> = PointerTable::new();
-/// /// Keys of locations whose bytes were not hashed at first.
+/// Keys of locations whose bytes were not hashed at first.
 static MET: PointerTable<()> = PointerTable::new();
-/// /// Whether equal modules get separate records.
+/// Whether equal modules get separate records.
 static APART: AtomicBool = AtomicBool::new(false);
 
-/// /// From now on each module has its own record: rules and tools identify modules by it.
+/// From now on each module has its own record: rules and tools identify modules by it.
 pub fn keep_apart() {
     APART.store(true, Ordering::Release);
 }
 
 impl Key {
-    /// /// The key of a module; hashes the bytes of its code if its location was seen before.
+    /// The key of a module; hashes the bytes of its code if its location was seen before.
     pub(super) fn of(code: &Code, images: &[meta::Image], api: &str, origin: Origin) -> Key {
         let more = [&[origin as u8], api.as_bytes()].concat();
         let content = match images {
@@ -89,7 +89,7 @@ pub(super) fn add_kernel(held: &mut Held, module: &Module, kernel: &'static Kern
     module.spare.fetch_add(1, Ordering::Relaxed);
 }
 
-/// /// The record of an unloaded module with the same content; its code becomes what `code` was, and `code` loses
+/// The record of an unloaded module with the same content; its code becomes what `code` was, and `code` loses
 /// what was read of it.
 pub(super) fn take(
     held: &mut Held,
@@ -129,7 +129,7 @@ pub(super) fn take_kernel(held: &mut Held, module: &Module, name: &str) -> Optio
     kernel.registered.store(true, Ordering::Relaxed);
     module.spare.fetch_sub(1, Ordering::Relaxed);
     if kernel.layout.load(Ordering::Relaxed).is_null() {
-        // // Perhaps it was missing only because the launch came too late: it is searched again.
+        // Perhaps it was missing only because the launch came too late: it is searched again.
         kernel.ready.store(0, Ordering::Relaxed);
     }
     Some(kernel)

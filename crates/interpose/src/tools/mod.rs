@@ -34,7 +34,7 @@ static TOOLS: OnceLock<Vec<Tool>> = OnceLock::new();
 static ACTIVE: AtomicBool = AtomicBool::new(false);
 /// Whether a tool wants to see calls: checked in each call.
 static CALLS: AtomicBool = AtomicBool::new(false);
-/// /// 0 before the end, 1 while tools are notified, 2 after.
+/// 0 before the end, 1 while tools are notified, 2 after.
 static ENDED: AtomicU8 = AtomicU8::new(0);
 
 /// Loads the tools that `CUSHIM_TOOL` names, separated by colons, once. False while another call is at it:

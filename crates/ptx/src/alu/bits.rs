@@ -69,8 +69,8 @@ fn fns(bits: u32, base: u32, offset: i32) -> u64 {
     0xffff_ffff
 }
 
-/// A position or length of bits. Of 32 bits the ISA takes the lowest 8 of it; the
-/// same is written of 64, but an H100 takes all of it there.
+/// A bit position or length. For 32-bit operations only the lowest 8 bits count, as the ISA says; for 64-bit
+/// operations the ISA says the same, but an H100 uses all bits.
 fn field(bits: u32, v: u64) -> u32 {
     if bits == 64 { (v & 0xffff_ffff).min(255) as u32 } else { (v & 0xff) as u32 }
 }

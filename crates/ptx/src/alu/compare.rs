@@ -64,7 +64,7 @@ fn truth(ty: Scalar, v: u64) -> u64 {
     if v != 0 { yes } else { 0 }
 }
 
-/// With the predicate operand, if one is asked for.
+/// Combines the result with the predicate operand, if there is one.
 fn combine(i: Compare, c: bool, p: u64) -> bool {
     i.then.map_or(c, |logic| logic.apply(c, p != 0))
 }

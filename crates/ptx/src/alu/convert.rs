@@ -80,7 +80,7 @@ fn to_float(i: Mode, d: Scalar, s: Scalar, a: u64) -> u64 {
         v = flush(v, from);
     }
     if from.is_nan(v) && keeps_nan(i, d, s) {
-        // Flushing is done by an instruction that gives a NaN of its own.
+        // Flushing uses an instruction that returns its own NaN.
         if i.flush && d == Scalar::F64 {
             v = from.nan();
         }

@@ -9,7 +9,7 @@ use crate::sem::{Clamp, Extreme, Float, FloatOp, Precision};
 use crate::soft::{self, Format, Round};
 use crate::types::Scalar;
 
-/// The format of a type that is a floating-point one (single for others).
+/// The format of a floating-point type (single for other types).
 pub(super) fn format(ty: Scalar) -> Format {
     match ty {
         Scalar::F16 | Scalar::F16x2 => Format::F16,
@@ -44,9 +44,9 @@ pub(super) fn clamp(how: Clamp, bits: u64, f: Format) -> u64 {
     }
 }
 
-/// Which NaN of its operands a double's result is, made quiet: the ISA keeps their
-/// payloads. Of several it names none; an H100 takes the second before the first. Of `sub`
-/// and `div` the order was not seen, and is that of the x86 instructions.
+/// The operand whose NaN becomes a double's result, made quiet: the ISA says that payloads are kept. It does not say
+/// which of several NaNs is; an H100 prefers the second to the first. For `sub` and `div` the order was not observed,
+/// and is that of the x86 instructions.
 fn kept_nan(op: FloatOp, a: [u64; 3]) -> Option<u64> {
     use FloatOp::*;
     let order: &[usize] = match op {
@@ -161,7 +161,7 @@ fn number(i: Float, mut a: [u64; 3]) -> u64 {
         return nan;
     }
     let value = match i.op {
-        // Of doubles as they are.
+        // For doubles, only the sign bit changes.
         Neg if ty == Scalar::F64 => return a[0] ^ sign,
         Abs if ty == Scalar::F64 => return a[0] & magnitude,
         Neg => a[0] ^ sign,
@@ -232,7 +232,7 @@ fn exact(i: Float, f: Format, a: [u64; 3]) -> u64 {
     }
 }
 
-/// What a special function unit and the instructions around it make of singles.
+/// The result of a special function unit and the instructions around it, for singles.
 fn approximate<const FTZ: bool>(op: FloatOp, x: u32, y: u32) -> u32 {
     match op {
         FloatOp::Div(Precision::Approx) => form::div::<FTZ, false>(x, y),

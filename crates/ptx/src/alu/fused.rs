@@ -14,7 +14,7 @@ fn exact(a: f32, b: f32, c: f32) -> (f64, f64, bool) {
     (s, (p - (s - t)) + (c - t), p.is_sign_negative() | c.is_sign_negative())
 }
 
-/// `a * b + c` rounded to nearest, for processors that have no instruction for it.
+/// `a * b + c` rounded to nearest, for processors without a fused instruction.
 #[inline(always)]
 pub fn fma_nearest(a: f32, b: f32, c: f32) -> f32 {
     let (s, rest, _) = exact(a, b, c);
@@ -41,7 +41,7 @@ pub fn fma_down(a: f32, b: f32, c: f32) -> f32 {
     let step = if (bits as i32) < 0 { bits.wrapping_add(1) } else { bits.wrapping_sub(1) };
     let step = if r == 0.0 { 0x8000_0001 } else { step };
     let bits = if above { step } else { bits };
-    // A zero that is exact: of numbers that cancel each other, the negative one.
+    // An exact zero: numbers that cancel each other give -0 when rounding down.
     let zero = if negative { 0x8000_0000 } else { 0 };
     f32::from_bits(if s == 0.0 { zero } else { bits })
 }

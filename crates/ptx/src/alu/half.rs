@@ -44,7 +44,7 @@ fn wide(bits: u64, f: Format) -> f64 {
         let rest = (magnitude - f.infinity()) << (FRACTION - f.fraction);
         return f64::from_bits(sign | 0x7ff << FRACTION | rest);
     }
-    // With the exponent as it stands, and then moved: subnormals, too, are what they say.
+    // The bits become a double whose exponent is then corrected: this is right for subnormals, too.
     let value = f64::from_bits(magnitude << (FRACTION - f.fraction)) * power(BIAS - bias);
     f64::from_bits(value.to_bits() | sign)
 }
@@ -61,7 +61,7 @@ fn to_odd(x: f64, y: f64) -> f64 {
     let part = sum - x;
     let error = (x - (sum - part)) + (y - part);
     let bits = sum.to_bits();
-    // The error of a sum that is infinite or no number is none.
+    // The error of an infinite sum or a NaN counts as zero.
     if error == 0.0 || error.is_nan() || bits & 1 != 0 {
         return sum;
     }

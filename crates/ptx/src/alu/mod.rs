@@ -41,7 +41,7 @@ pub fn eval(operation: &Operation, a: [u64; 5]) -> Out {
         Operation::Test(what) => one(compare::test(what, a[0]).into()),
         Operation::Video(what) => one(video::eval(what, a)),
         Operation::ClusterAddress(what) => one(cluster::eval(what, a)),
-        // Those have more than registers for operands.
+        // These have operands other than registers.
         _ => Out(0, 0),
     }
 }
@@ -55,9 +55,8 @@ fn half_type(ty: Scalar) -> Scalar {
     }
 }
 
-/// [`atomic`] on global memory, where a sum of singles flushes subnormal operands
-/// and results (ISA, `atom`), as it does not in shared memory; and one of doubles
-/// gives a NaN as it is, the operand's before the one in memory (an H100).
+/// [`atomic`] on global memory. There a sum of singles flushes subnormal operands and results (ISA, `atom`), unlike
+/// in shared memory; and a sum of doubles keeps a NaN's payload, the operand's before that in memory (an H100).
 pub fn atomic_global(update: Update, old: u64, b: u64, c: u64) -> u64 {
     match update {
         Update::FloatAdd(Scalar::F32) => {
@@ -72,8 +71,8 @@ pub fn atomic_global(update: Update, old: u64, b: u64, c: u64) -> u64 {
     }
 }
 
-/// The new value of an atomic operation on memory, from the old one and the operands, all of them as wide as its type.
-/// Where `update` is known to the compiler, what is left is the operation.
+/// The new value of an atomic operation on memory, from the old one and the operands, all as wide as its type. If
+/// `update` is a compile-time constant, only that operation remains.
 #[inline(always)]
 pub fn atomic(update: Update, old: u64, b: u64, c: u64) -> u64 {
     let value = match update {
@@ -126,7 +125,7 @@ fn lesser(ty: Scalar, a: u64, b: u64) -> (u64, u64) {
 
 fn atomic_float(update: Update, ty: Scalar, old: u64, b: u64) -> u64 {
     let one = |ty: Scalar, old: u64, b: u64| match update {
-        // Of two NaNs the one in memory.
+        // Of two NaNs, the one in memory.
         Update::FloatAdd(_) => float::add(ty, b, old),
         _ => float::min_max(ty, matches!(update, Update::FloatMax(_)), old, b),
     };

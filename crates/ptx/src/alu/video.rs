@@ -9,7 +9,7 @@ use crate::sem::{Then, Video, VideoOp};
 /// The parts of operands and result that an instruction names: `.b1`, `.h10`, `.b7210`, and signs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Selectors {
-    /// Of one part of each operand.
+    /// On one part of each operand.
     Scalar {
         /// Where the result goes: the whole word (0), `.b0` to `.b3` (1 to 4), `.h0` and `.h1` (5, 6).
         to: u8,
@@ -18,11 +18,11 @@ pub enum Selectors {
         /// Which of three operands are negated, a bit for each.
         negated: u8,
     },
-    /// Of two parts or four.
+    /// On two or four parts.
     Simd {
         /// Two, or four.
         parts: u8,
-        /// The parts that are computed, a bit for each.
+        /// The parts to compute, one bit each.
         mask: u8,
         /// For both operands, which part of the pair of words each part is.
         from: [[u8; 4]; 2],
@@ -94,7 +94,7 @@ impl Selectors {
     }
 }
 
-/// Where a part lies in its word: first bit, bits.
+/// The position of a part in its word: first bit, number of bits.
 fn place(part: u8) -> (u32, u32) {
     match part {
         1..=4 => (8 * (u32::from(part) - 1), 8),
@@ -177,7 +177,7 @@ fn scalar(i: Video, x: i128, y: i128, c: u64, to: u8) -> i128 {
     }
 }
 
-/// `vmad`: a product that is negated, or the sum with a number that is; and whether it is signed.
+/// `vmad`: the product or the summand may be negated; returns the sum, and whether it is signed.
 fn sum(i: Video, x: i128, y: i128, c: u64, negated: u8) -> (i128, bool) {
     let product_negated = (negated ^ negated >> 1) & 1 != 0;
     let third_negated = negated & 4 != 0;

@@ -29,7 +29,7 @@ impl<'a> Lower<'a, '_> {
         });
         match narrow {
             None => Ok(()),
-            // A driver runs these; here constants lie in device memory.
+            // A driver runs these; here constants are in device memory.
             Some(Space::Const) => {
                 let reason = "32-bit addresses of constant memory are not supported".into();
                 let instruction = i.full_name();

@@ -9,13 +9,13 @@ use crate::table::needs::Needs;
 use crate::types::{Kind, Scalar, Space};
 use std::collections::HashMap;
 
-/// The module's names, and what its version makes of them.
+/// The module's names, and the rules of its PTX version.
 pub(super) struct Declared<'a> {
     names: HashMap<&'a str, Symbol>,
     pub(super) dialect: Dialect,
     /// What its version and target lack.
     pub(super) needs: Needs,
-    /// Registers of the module, which functions take from their callers and give back.
+    /// Module-scope registers, which functions receive from their callers and return.
     pub(super) registers: Vec<ast::Variable<'a>>,
 }
 
@@ -89,7 +89,7 @@ pub(super) fn functions<'a>(
         out.functions.push(super::function::declaration(f, declared)?);
     }
     for (new, _, pos) in &module.aliases {
-        // An alias without a declaration of its own is declared by its target.
+        // An alias without its own declaration is declared by its target.
         if declared.get(new).is_none() {
             declared.names.insert(new, Symbol::Function(out.functions.len() as u32));
             out.functions.push(Function::empty(new, *pos));
@@ -107,7 +107,7 @@ pub(super) fn variable<'a>(
 ) -> Result<(), Error> {
     let symbol = storage(v, out, pending)?;
     match declared.names.insert(v.name, symbol) {
-        // An `.extern` declaration may stand beside the definition.
+        // An `.extern` declaration is allowed beside the definition.
         Some(Symbol::Global(old)) if v.linkage == Linkage::Extern => {
             declared.names.insert(v.name, Symbol::Global(old));
             Ok(())

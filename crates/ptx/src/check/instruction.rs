@@ -36,7 +36,7 @@ impl Draft {
         Statement { op, words, types, results: self.dst.len(), src: &self.src, pos }
     }
 
-    /// With its meaning. One that has none stops whoever comes to it; why it has none comes with it.
+    /// With its meaning. An instruction without one fails when it is executed; the reason is returned with it.
     pub(super) fn finish(self, context: Context<'_>) -> (Inst, Option<Unsupported>) {
         let (sem, why) = match sem::lower(&self.statement(), context) {
             Ok(found) => (found, None),
@@ -187,7 +187,7 @@ impl<'a> Lower<'a, '_> {
         Ok(())
     }
 
-    /// How many values a `Data` place takes.
+    /// How many values a `Data` operand has.
     fn lanes(form: &Form) -> usize {
         match form.words.first(&[Word::V2, Word::V4, Word::V8]) {
             Some(Word::V2) => 2,
@@ -472,7 +472,7 @@ fn unrounded(i: &ast::Instruction<'_>) -> Option<&'static str> {
     ["approx", "rn", "rzi"].into_iter().find(|word| table::find(i.opcode, &with(word)).is_ok())
 }
 
-/// The type of values at a place, and whether wider registers will do.
+/// The type of an operand's values, and whether wider registers are allowed.
 pub(super) fn value_type(kind: OperandKind, form: &Form) -> (Scalar, bool) {
     let slot = |n: usize| form.types.get(n).copied().unwrap_or(Scalar::B32);
     match kind {

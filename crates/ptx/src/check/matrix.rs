@@ -83,7 +83,7 @@ impl<'a> Lower<'a, '_> {
         Ok(())
     }
 
-    /// Puts other instructions in the place of one.
+    /// Replaces an instruction by others.
     pub(super) fn compose(&mut self, inst: &Draft) -> Result<(), Error> {
         match inst.op {
             Op::Movmatrix => self.transpose(inst),
@@ -93,7 +93,7 @@ impl<'a> Lower<'a, '_> {
         }
     }
 
-    /// Appends an instruction under the guard of the one that is composed.
+    /// Appends an instruction under the guard of the composed one.
     pub(super) fn put(
         &mut self,
         of: &Draft,
@@ -127,7 +127,7 @@ impl<'a> Lower<'a, '_> {
         self.out.code.push(inst);
     }
 
-    /// The same with one type and one result, in a register of its own.
+    /// The same with one type and one result, in a new register.
     pub(super) fn make(
         &mut self,
         of: &Draft,
@@ -170,7 +170,7 @@ impl<'a> Lower<'a, '_> {
         Ok(Src::Reg(register))
     }
 
-    /// `movmatrix`: a lane's two elements lie in two rows, at the same place.
+    /// `movmatrix`: a lane's two elements are in two rows, in the same column.
     fn transpose(&mut self, of: &Draft) -> Result<(), Error> {
         let ([dst], [value]) = (of.dst.as_slice(), of.src.as_slice()) else { return Ok(()) };
         let lane = self.lane(of)?;
@@ -212,7 +212,7 @@ impl<'a> Lower<'a, '_> {
         Ok(())
     }
 
-    /// An address in a register, and what is added to it.
+    /// An address in a register, plus an offset.
     pub(super) fn address(
         &mut self,
         of: &Draft,
@@ -235,7 +235,7 @@ impl<'a> Lower<'a, '_> {
         if space != Space::Shared || ty == Scalar::U32 {
             return Ok((register, ty, *offset));
         }
-        // Of shared memory 32 bits say it.
+        // For shared memory, 32 bits suffice.
         let narrow = self.register(Scalar::U32, 1, of.pos)?;
         let types = [Scalar::U32, Scalar::U64];
         self.put(of, Op::Cvt, &[], types, vec![Dst::Reg(narrow, 32)], vec![register]);
@@ -288,7 +288,7 @@ impl<'a> Lower<'a, '_> {
         Ok(())
     }
 
-    /// The address of a row that lane `from` has, and what is added for the place in the row.
+    /// The address of a row, from lane `from`, plus the offset in the row.
     fn row_address(
         &mut self,
         of: &Draft,

@@ -54,7 +54,7 @@ pub fn check(module: &ast::Module<'_>) -> Result<Module, Error> {
         let checked = function::function(f, &mut declared, &mut out, &mut pending)?;
         out.functions[index as usize] = checked;
     }
-    // Initial values may name what comes later.
+    // Initial values may refer to later names.
     for p in pending {
         p.apply(&declared, &mut out)?;
     }

@@ -9,15 +9,14 @@ use crate::table::{Form, Op, Word};
 use crate::types::{Scalar, Space};
 use std::borrow::Cow;
 
-/// The version of the text and the device that it is for.
+/// The text's version and target device.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Dialect {
     version: (u32, u32),
     target: Target,
 }
 
-/// From this version on operations name their approximation and parameters of kernels
-/// stand in a list.
+/// From this version on operations name their approximation, and parameters of kernels are in a list.
 const EXPLICIT: (u32, u32) = (1, 4);
 /// From this version on conversions between singles and doubles flush, too.
 const FLUSHING: (u32, u32) = (1, 5);
@@ -33,7 +32,7 @@ impl Dialect {
         v.space == Space::Reg
     }
 
-    /// The modifiers of an instruction, with those that nobody had to write once.
+    /// The modifiers of an instruction, including those that were once implied.
     pub(super) fn modifiers<'i, 'a>(self, i: &'i Instruction<'a>) -> Cow<'i, [&'a str]> {
         if self.version >= EXPLICIT {
             return Cow::Borrowed(&i.modifiers);

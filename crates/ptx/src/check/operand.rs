@@ -9,7 +9,7 @@ use crate::ir::{Base, Dst, Special, Src, Symbol};
 use crate::types::Scalar;
 
 impl<'a> Lower<'a, '_> {
-    /// The declared type of an operand that is a register.
+    /// The declared type of a register operand.
     pub(super) fn register_type(&self, o: &ast::Operand<'_>) -> Option<Scalar> {
         match &o.kind {
             Operand::Name(name, 0) | Operand::Member(name, _) => match self.scopes.get(name) {

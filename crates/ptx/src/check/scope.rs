@@ -3,7 +3,7 @@
 use crate::types::Scalar;
 use std::collections::HashMap;
 
-/// What a name inside a function stands for.
+/// The meaning of a name inside a function.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Entity {
     /// A register; vectors take several numbers from this one on.
@@ -29,7 +29,7 @@ struct Level<'a> {
     ranges: HashMap<&'a str, (u32, u32, Scalar)>,
 }
 
-/// The scopes open at one place, innermost last.
+/// The open scopes, innermost last.
 #[derive(Default)]
 pub(super) struct Scopes<'a> {
     levels: Vec<Level<'a>>,
@@ -62,7 +62,7 @@ impl<'a> Scopes<'a> {
         level.ranges.insert(prefix, (count, first, ty)).is_none()
     }
 
-    /// What a name stands for outside of everything else: in the module.
+    /// The meaning of a name at module scope.
     pub(super) fn outermost(&self, name: &str) -> Option<Entity> {
         self.levels.first()?.get(name)
     }

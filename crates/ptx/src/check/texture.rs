@@ -165,7 +165,7 @@ impl<'a> Lower<'a, '_> {
         Ok(Ok(Operation::Surface(what)))
     }
 
-    /// Results: a tuple of `n`, or a single one; behind a bar whether all texels are resident.
+    /// Results: a tuple of `n`, or a single one; after a bar, whether all texels are resident.
     fn texels(
         &mut self,
         i: &ast::Instruction<'a>,
@@ -225,7 +225,7 @@ impl<'a> Lower<'a, '_> {
         }
     }
 
-    /// The first `n` of a tuple; one may stand without braces. What is behind them is ignored.
+    /// The first `n` of a tuple; a single one needs no braces. Further ones are ignored.
     fn tuple(
         &mut self,
         i: &ast::Instruction<'a>,

@@ -88,7 +88,7 @@ impl Lower<'_, '_> {
         }
     }
 
-    /// A register of what lies at these places.
+    /// A register with the elements at these positions.
     fn loaded(
         &mut self,
         of: &Draft,
@@ -121,7 +121,7 @@ impl Lower<'_, '_> {
         }
     }
 
-    /// A number of bits of the lane's number; what is no such bit is zero.
+    /// A number from bits of the lane's number; other bits are zero.
     fn bits(&mut self, of: &Draft, lane: &Src, bits: &[Bit]) -> Result<Src, Error> {
         let mut sum: Option<Src> = None;
         let mut n = 0;
@@ -170,7 +170,7 @@ impl Tile {
         Some(Tile { fragment, layout: fragment.layout()?, columns, length: length.into() })
     }
 
-    /// The bits of an element's place in its line.
+    /// The bits of an element's position in its line.
     fn along(&self) -> &[Bit] {
         if self.columns { &self.layout.row } else { &self.layout.column }
     }
@@ -188,7 +188,7 @@ impl Tile {
             == per.trailing_zeros() as usize
     }
 
-    /// The places of a register that are read one by one.
+    /// The positions of a register that are read one by one.
     fn accesses(&self) -> std::ops::Range<u32> {
         0..if self.is_whole() { 1 } else { self.fragment.per_register() as u32 }
     }
@@ -203,7 +203,7 @@ impl Tile {
         }
     }
 
-    /// The line, and the place in it, that are added for an element of a register to those of the lane.
+    /// The line, and the position in it, that an element of a register adds to those of the lane.
     fn at(&self, register: u32, place: u32) -> (u32, u32) {
         let (row, column, _) = self.layout.at(0, register, place);
         if self.columns { (column, row) } else { (row, column) }

@@ -99,7 +99,7 @@ impl<'a> Lower<'a, '_> {
         let plain = |name| ast::Operand { pos: o.pos, kind: Operand::Name(name, 0) };
         match o.kind {
             Operand::Negated(name, selector) => (plain(name), selector, true),
-            // Special registers and vectors have components of their own.
+            // Special registers and vectors have their own components.
             Operand::Member(name, selector) if self.is_word(name) => {
                 (plain(name), Some(selector), false)
             }

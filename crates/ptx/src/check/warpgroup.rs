@@ -20,13 +20,13 @@ use crate::types::{Scalar, Space};
 struct Operands {
     /// Registers of the result.
     d: Vec<Dst>,
-    /// The same, as what is added.
+    /// The same, as summands.
     c: Vec<Src>,
     /// The first factor.
     a: Factor,
     /// The second.
     b: Factor,
-    /// Of a sparse first factor, which elements there are, and whose word says it.
+    /// For a sparse first factor, which elements it has, and the word that says so.
     meets: Option<(Src, u64)>,
     /// Whether there is something to add to.
     adds: Src,
@@ -86,9 +86,9 @@ impl<'a> Lower<'a, '_> {
         }
     }
 
-    /// The four warps wait for each other. A GPU begins a product when all of them have asked for it, and has read
-    /// its factors when they have waited: what the others write before and after must not be seen otherwise by a warp that
-    /// does its part by itself.
+    /// The four warps wait for each other. A GPU starts a product when all of them have requested it, and has read
+    /// its factors when they have waited. So a warp that computes its part by itself must see the same writes of the
+    /// others before and after.
     fn warpgroup_barrier(&mut self, of: &Draft) -> Result<(), Error> {
         let warp = self.make(of, Op::Mov, &[], Scalar::U32, vec![Src::Special(Special::WarpId)])?;
         let group = self.u32s(of, Op::Shr, &[], warp, 2)?;
@@ -187,7 +187,7 @@ impl<'a> Lower<'a, '_> {
         }
     }
 
-    /// Registers of the result, as such and as what is added.
+    /// Registers of the result, as results and as summands.
     fn results(
         &mut self,
         i: &ast::Instruction<'a>,
@@ -328,7 +328,7 @@ impl<'a> Lower<'a, '_> {
         let lane = self.lane(of)?;
         let row = self.u32s(of, Op::Shr, &[], lane.clone(), 2)?;
         let along = self.u32s(of, Op::And, &[], lane, 3)?;
-        // Rows of 32 bytes hold two units: the other two lie where the descriptor says, as they do without a swizzle.
+        // Rows of 32 bytes hold two units: the descriptor says where the other two are, as it does without a swizzle.
         let pair = match across {
             true => {
                 let chunk = pick(self, leading.clone(), stride.clone())?;
@@ -425,7 +425,7 @@ impl<'a> Lower<'a, '_> {
             };
             let src = vec![near, m.group.clone(), at];
             let at = self.make(of, Op::Mad, &[Word::Lo], Scalar::U32, src)?;
-            // Bits of the row, counted from where the pattern begins, change the place in the row.
+            // Bits of the row, counted from the start of the pattern, change the position in the row.
             let row =
                 self.make(of, Op::Sub, &[], Scalar::U32, vec![at.clone(), m.phase.clone()])?;
             let row = self.u32s(of, Op::Shr, &[], row, 3)?;
@@ -454,10 +454,10 @@ struct Described {
     pair: Src,
     /// What the next eight rows are away.
     group: Src,
-    /// What the rows behind those are away that lie side by side, of which [`Described::log`] says how many.
+    /// The distance to the rows after the adjacent ones, whose number [`Described::log`] has.
     far: Src,
     log: Option<Src>,
-    /// The bits of an address that bits of the row change, three places lower.
+    /// The bits of an address that bits of the row change, three positions lower.
     swizzle: Src,
     /// Where rows are counted from.
     phase: Src,

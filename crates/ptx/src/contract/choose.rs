@@ -9,7 +9,7 @@ use super::terms::{is_plus, is_wide};
 use crate::ir::Function;
 
 pub(super) fn choose(f: &Function, found: &mut Found) {
-    // How often each stands beside the product that a sum took in instead.
+    // How often each product was an operand of a sum that fused another product.
     let mut passed_over = vec![false; found.products.len()];
     let uses: Vec<u32> = found.products.iter().map(|p| p.uses + p.escapes).collect();
     for once in [true, false] {
@@ -41,7 +41,7 @@ fn take(
     let (Some(chosen), other) = (sum.operands[k], sum.operands[1 - k]) else { return };
     if let Some(other) = other {
         let [a, b] = [chosen, other].map(|m| m.product as usize);
-        // The same product computed twice becomes one that is doubled.
+        // A product that is computed twice becomes one that is doubled.
         let same = products[a].key == products[b].key && chosen.negated == other.negated;
         if uses[a] == 1 && same && wide && is_plus(inst) {
             products[a].escapes += 1;

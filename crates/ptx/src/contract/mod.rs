@@ -20,8 +20,8 @@ mod ways;
 use crate::ir::{Function, Module};
 use terms::is_product;
 
-/// Fuses in every function of a module. Linear in the size of the code but for liveness, which is computed for
-/// products that are named behind their region only.
+/// Fuses in every function of a module. It is linear in the size of the code except for liveness, which is computed
+/// only for products that are used after their region.
 pub fn contract(module: &mut Module) {
     for f in module.functions.iter_mut().filter(|f| f.defined) {
         function(f);

@@ -17,17 +17,17 @@ pub(super) struct Product {
     region: u32,
     /// A factor is a constant or a parameter: sums of other regions may take it in, too.
     lasting: bool,
-    /// Sums that it is an operand of.
+    /// Sums that have it as an operand.
     pub uses: u32,
     /// Other uses.
     pub escapes: u32,
-    /// Its factors and which of their values is meant, in an order of their own: equal for equal products.
+    /// Its factors and their values' versions, in canonical order: equal for equal products.
     pub key: [(u8, u64, u32); 2],
     /// Copies of it, and changes of its sign.
     pub copies: Vec<u32>,
 }
 
-/// A product as it is meant in some place.
+/// The product that a register holds at some point.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Meant {
     /// Which.
@@ -44,7 +44,7 @@ pub(super) struct Sum {
     pub operands: [Option<Meant>; 2],
     /// For each operand, which of its factors still have their values in their registers here.
     pub fresh: [[bool; 2]; 2],
-    /// The operand that is taken in.
+    /// The operand to fuse.
     pub fused: Option<usize>,
 }
 
@@ -68,7 +68,7 @@ struct Left {
 /// What was found in a function.
 pub(super) struct Found {
     pub products: Vec<Product>,
-    /// Those of a region together, in the order in which they run.
+    /// The sums; those of a region are consecutive, in execution order.
     pub sums: Vec<Sum>,
     left: Vec<Left>,
 }
@@ -109,7 +109,7 @@ impl Found {
         self.left.iter().map(|l| (l.region, l.register)).collect()
     }
 
-    /// Takes the answers to [`Found::pending`]: what is live there is needed by itself.
+    /// Takes the answers to [`Found::pending`]: a product that is live there is needed by itself.
     pub(super) fn escape(&mut self, live: &[bool]) {
         for (left, _) in self.left.iter().zip(live).filter(|(_, live)| **live) {
             self.products[left.product as usize].escapes += 1;
@@ -166,7 +166,7 @@ fn one(ty: Scalar) -> Option<u64> {
 
 struct Walk<'f> {
     f: &'f Function,
-    /// The region that is walked.
+    /// The region in progress.
     region: u32,
     found: Found,
     held: Vec<Option<Held>>,
@@ -177,7 +177,7 @@ struct Walk<'f> {
     versions: Vec<u32>,
     constants: Vec<Option<u64>>,
     uniform: Vec<bool>,
-    /// Registers whose product is meant in every region: of one value and a constant or a parameter.
+    /// Registers whose product is valid in every region: it has one value and a constant or a parameter.
     lasting: Vec<bool>,
     /// Registers that were read.
     seen: Vec<bool>,
@@ -209,7 +209,7 @@ impl Walk<'_> {
         let mut new = new.into_iter();
         usage::writes(inst, |r| {
             let place = &mut self.held[r as usize];
-            // Where the guard is false the old value stays: it goes on under this name.
+            // If the guard is false, the old value stays; it continues under this name.
             if inst.guard.is_some() {
                 escape(&mut self.found.products, &self.packs, *place);
             }
@@ -333,7 +333,7 @@ impl Walk<'_> {
     /// A new product.
     fn product(&mut self, inst: &Inst, n: u32) -> Option<Meant> {
         let [a, b] = inst.src.as_slice() else { return None };
-        // Of constants it is one, too.
+        // A product of constants is a constant.
         if !is_product(inst) || self.constant(a).is_some() && self.constant(b).is_some() {
             return None;
         }
@@ -362,7 +362,7 @@ impl Walk<'_> {
         Some(Meant { product: self.found.products.len() as u32 - 1, negated: false })
     }
 
-    /// A sum: its operands that are products with the same type and treatment of subnormals.
+    /// A sum: its operands that are products of the same type and treatment of subnormals.
     fn sum(&mut self, inst: &Inst, n: u32) {
         let mut sum = Sum { at: n, operands: [None; 2], fresh: [[false; 2]; 2], fused: None };
         for (k, src) in inst.src.iter().take(2).enumerate() {
@@ -430,7 +430,7 @@ fn is_fresh(
     uniform[*r as usize] || same && product.region == region
 }
 
-/// What is held is used by something that is no sum.
+/// Something that is no sum uses the held product.
 fn escape(products: &mut [Product], packs: &[Vec<Option<Meant>>], held: Option<Held>) {
     match held {
         Some(Held::One(m) | Held::Half(m, _)) => products[m.product as usize].escapes += 1,

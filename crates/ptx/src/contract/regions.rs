@@ -79,7 +79,7 @@ fn ways_out(f: &Function, dead: &[bool]) -> Vec<Vec<u32>> {
             }
         })
         .collect();
-    // An empty loop goes on for ever.
+    // An empty loop is endless.
     let real = |mut b: u32| {
         for _ in 0..64 {
             match passed[b as usize] {
@@ -111,11 +111,11 @@ fn ways_in(next: &[Vec<u32>]) -> Vec<u32> {
     ways
 }
 
-/// Whether an instruction ends a basic block of NVIDIA's compiler: what has an effect or may fail gets a branch
-/// around it for its guard; some divisions and roots are loops and branches; so are fences. Divisions of integers
-/// that nobody needs are gone by then, others are not.
+/// Whether an instruction ends a basic block of NVIDIA's compiler: an instruction with an effect, or that may fail,
+/// gets a branch around it for its guard; some divisions and roots are loops and branches; so are fences. Dead
+/// divisions of integers are removed by then, other dead instructions are not.
 fn cuts(inst: &Inst, dead: bool) -> bool {
-    // Where a branch ends a region is told by the blocks.
+    // The blocks say where a branch ends a region.
     if matches!(inst.sem, Operation::Control(Control::Branch | Control::BranchTable)) {
         return false;
     }
@@ -133,7 +133,7 @@ fn cuts(inst: &Inst, dead: bool) -> bool {
             FloatOp::Rsqrt => f.ty == Scalar::F64 && !f.flush,
             _ => false,
         },
-        // Those that say for whom they are, and of what: no operand.
+        // Fences with an explicit scope and no operand.
         Operation::Fence(Fence::Sequential(_) | Fence::AcquireRelease(Some(_))) => {
             inst.dst.is_empty() && inst.src.is_empty()
         }

@@ -86,8 +86,8 @@ fn fuse(
     }
 }
 
-/// A value in a register of its own, moved or with the other sign, by an instruction before number `at`. A constant
-/// stays one.
+/// A value in a new register, copied or negated by an instruction inserted before number `at`. A constant stays a
+/// constant.
 fn copy(
     f: &mut Function,
     negated: bool,
@@ -118,7 +118,7 @@ fn signs(ty: Scalar) -> u64 {
     }
 }
 
-/// The code with what is added and without what goes; whoever names an instruction names what stands there now.
+/// The code with the added and without the removed instructions; references to instructions are renumbered.
 fn rebuild(f: &mut Function, mut added: Added, gone: &[bool]) {
     added.sort_by_key(|(at, _)| *at);
     let mut added = added.into_iter().peekable();

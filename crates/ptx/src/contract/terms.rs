@@ -4,7 +4,7 @@ use crate::ir::Inst;
 use crate::sem::{Clamp, Float, FloatOp};
 use crate::types::Scalar;
 
-/// Whether sums of this type are fused as those of `.f32` and `.f64` are; those of halves have rules of their own.
+/// Whether sums of this type are fused by the rules of `.f32` and `.f64`; halves have their own rules.
 pub(super) fn is_wide(ty: Scalar) -> bool {
     !matches!(ty, Scalar::F16x2 | Scalar::Bf16x2)
 }

@@ -46,7 +46,7 @@ pub(super) fn writes(inst: &Inst, mut each: impl FnMut(u32)) {
     }
 }
 
-/// Registers that hold results of the function, which whoever called it reads.
+/// Registers that hold results of the function, which its caller reads.
 fn results(f: &Function) -> impl Iterator<Item = u32> + '_ {
     f.returns.iter().filter_map(|p| match p.place {
         Place::Register(r) => Some(r),
@@ -54,8 +54,8 @@ fn results(f: &Function) -> impl Iterator<Item = u32> + '_ {
     })
 }
 
-/// For each instruction, whether its result reaches nothing that has an effect. Each read is followed to the
-/// writes that reach it.
+/// For each instruction, whether its result reaches nothing that has an effect. Each read is followed to the writes
+/// that reach it.
 pub(super) fn dead(f: &Function) -> Vec<bool> {
     let chains = Chains::of(f);
     let mut dead = vec![true; f.code.len()];
@@ -73,12 +73,12 @@ pub(super) fn dead(f: &Function) -> Vec<bool> {
         }
     }
     let mut ways = Ways::of(f, &chains);
-    // A guarded write may be all that reaches itself.
+    // A guarded write may be the only one that reaches itself.
     let mut written = vec![false; chains.writes.len()];
     loop {
         while let Some(read) = stack.pop() {
             match read {
-                // Of a register that is written once, it is that.
+                // For a register with one write, it is that write.
                 Read::Entry(r, _) | Read::Exit(r, _) if chains.ends[r as usize].len() < 2 => {
                     stack.extend(chains.ends[r as usize].iter().map(|(_, w)| Read::Write(*w)));
                 }
@@ -102,7 +102,7 @@ pub(super) fn dead(f: &Function) -> Vec<bool> {
     }
 }
 
-/// Where a value comes from: a write, or whatever a register has where a block begins or ends.
+/// The source of a value: a write, or the register's value at the start or end of a block.
 #[derive(Clone, Copy)]
 pub(super) enum Read {
     Write(u32),
@@ -166,7 +166,7 @@ impl Chains {
     }
 }
 
-/// Of the registers asked for, each with the region at whose end it is meant, whether it is live there.
+/// Which of the given registers, each with a region, are live at the end of that region.
 pub(super) fn live_out(
     f: &Function,
     regions: &Regions,
@@ -174,7 +174,7 @@ pub(super) fn live_out(
     asked: &[(u32, u32)],
 ) -> Vec<bool> {
     let exposed = exposed(f, regions, dead);
-    // Registers that are read before they are written nowhere are live nowhere.
+    // Registers that are never read before they are written are live nowhere.
     let mut number = vec![u32::MAX; f.registers.len()];
     let mut count = 0;
     for (_, r) in asked {

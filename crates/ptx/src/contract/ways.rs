@@ -10,12 +10,12 @@ use std::collections::BTreeSet;
 
 pub(super) struct Ways {
     words: usize,
-    /// Of each register, its number among those that are written more than once.
+    /// The number of each register among those with more than one write.
     number: Vec<u32>,
     registers: Vec<u32>,
     before: Vec<Vec<u32>>,
-    /// Of each block: which it writes, which are needed where it begins and where it ends, and for which of those the
-    /// writes were looked for.
+    /// Per block: the registers that it writes, those that are needed at its start and at its end, and those whose
+    /// writes were searched.
     written: Vec<u64>,
     begin: Vec<u64>,
     end: Vec<u64>,
@@ -49,7 +49,7 @@ impl Ways {
         Ways { words, number, registers, before, written, begin, end, done, waiting }
     }
 
-    /// A register that is written more than once is needed where a block ends.
+    /// A register with several writes is needed at the end of a block.
     pub(super) fn leave(&mut self, register: u32, block: u32) {
         let n = self.number[register as usize] as usize;
         self.end[block as usize * self.words + n / 64] |= 1 << (n % 64);
@@ -77,7 +77,7 @@ impl Ways {
         }
     }
 
-    /// Goes through one block, and gives the writes in it that are needed; whether there was one.
+    /// Processes one block, and adds the writes in it that are needed; returns whether there was one.
     pub(super) fn step(&mut self, chains: &Chains, found: &mut Vec<Read>) -> bool {
         let Some(block) = self.waiting.pop_last() else { return false };
         work::step(self.words);

@@ -21,15 +21,15 @@ pub fn function_pointer(function: u32) -> u64 {
     FUNCTION_WINDOW + 16 * u64::from(function)
 }
 
-/// The number of the function that a pointer means in a module of `functions`; `None` where it is none.
+/// The number of the function that a pointer means in a module of `functions`; `None` if there is none.
 pub fn pointed_function(pointer: u64, functions: usize) -> Option<u32> {
     let at = pointer.wrapping_sub(FUNCTION_WINDOW);
     let number = u32::try_from(at / 16).ok()?;
     (at.is_multiple_of(16) && (number as usize) < functions).then_some(number)
 }
 
-/// The first generic address of a space that has a window; `None` for global and constant
-/// memory, whose addresses are generic ones as they are.
+/// The first generic address of a space that has a window; `None` for global and constant memory, whose addresses are
+/// generic addresses.
 pub fn window(space: Space) -> Option<u64> {
     match space {
         Space::Shared => Some(SHARED_WINDOW),

@@ -28,7 +28,7 @@ pub trait Reach {
     /// Where there is no such memory, or nothing may be written.
     fn write(&mut self, space: Space, address: u64, bytes: &[u8]) -> Result<(), Self::Error>;
 
-    /// Replaces a value of `bytes` bytes by what `new` makes of it: for other threads at once.
+    /// Atomically replaces a value of `bytes` bytes by the result of `new`.
     ///
     /// # Errors
     /// As [`Reach::write`].
@@ -179,7 +179,7 @@ fn copy<R: Reach>(
     Ok(())
 }
 
-/// Bytes have come, of which an object is told.
+/// Signals the arrival of bytes to an object.
 fn tell<R: Reach>(
     reach: &mut R,
     space: Space,

@@ -42,8 +42,8 @@ impl State {
     }
 }
 
-/// What an instruction on a barrier object makes of it, if anything, and what it gives; `n` is the operand
-/// behind the address, 1 where there is none.
+/// The new value of a barrier object, if an instruction changes it, and the instruction's result; `n` is the operand
+/// after the address, 1 if there is none.
 pub fn apply(op: MbarrierOp, old: u64, n: u64) -> (Option<u64>, u64) {
     let mut s = State::unpack(old);
     match op {

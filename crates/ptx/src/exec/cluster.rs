@@ -14,14 +14,14 @@ use crate::special::Special;
 /// Bytes of addresses that a block of a cluster has for its shared memory.
 pub const RANK_SIZE: u64 = 1 << 24;
 
-/// The address at which the block with `rank` has what lies at `address` in the shared window; `own` is the rank of the
-/// block that asks.
+/// The address in the block with `rank` that corresponds to `address` in the shared window; `own` is the rank of the
+/// executing block.
 pub fn map(address: u64, rank: u64, own: u64) -> u64 {
     let offset = address % RANK_SIZE;
     if rank == own { offset } else { offset.wrapping_add(rank.wrapping_add(1) * RANK_SIZE) }
 }
 
-/// Whose shared memory an address in the window means, and where in it.
+/// The rank whose shared memory an address in the window means, and the offset in it.
 pub fn find(address: u64, own: u64) -> (u64, u64) {
     match (address / RANK_SIZE).checked_sub(1) {
         None => (own, address),
@@ -29,7 +29,7 @@ pub fn find(address: u64, own: u64) -> (u64, u64) {
     }
 }
 
-/// The place in the grid of a block: of cluster `number`, clusters and their blocks being counted with x running fastest.
+/// The index in the grid of a block of cluster `number`; clusters and their blocks are numbered with x fastest.
 pub fn block(grid: [u32; 3], cluster: [u32; 3], number: u64, rank: u64) -> [u32; 3] {
     let place = |n: u64, [x, y, _]: [u64; 3]| [n % x, n / x % y, n / x / y];
     let sides = cluster.map(|side| u64::from(side.max(1)));
@@ -74,12 +74,12 @@ impl Arrivals {
         }
     }
 
-    /// Those of these lanes that may go on: the barrier was complete since they came.
+    /// Which of these lanes may go on: the barrier completed since they arrived.
     pub fn released(&self, warp: usize, lanes: u32) -> u32 {
         lanes & !self.0.get(warp).copied().unwrap_or(0)
     }
 
-    /// Whether every lane has come that has not ended; `live`: those, warp by warp.
+    /// Whether all live lanes have arrived; `live`: the live lanes of each warp.
     pub fn is_complete(&self, live: impl Iterator<Item = u32>) -> bool {
         self.0.iter().zip(live).all(|(here, live)| live & !here == 0)
     }
@@ -89,7 +89,7 @@ impl Arrivals {
         self.0.iter().any(|here| *here != 0)
     }
 
-    /// The barrier is complete: those who come now come to the next phase.
+    /// The barrier is complete: later arrivals belong to the next phase.
     pub fn release(&mut self) {
         self.0.fill(0);
     }

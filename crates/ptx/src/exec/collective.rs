@@ -6,11 +6,11 @@ use super::lanes::{Lanes, lanes};
 use crate::sem::{CollectiveOp, Update, Vote, Way};
 use crate::{alu, matrix};
 
-/// Which lanes take part for those of `group`, which came naming `member`, when `here` came together.
+/// Which lanes take part with those of `group`, which named `member`, when the lanes `here` are active.
 ///
-/// A lane has to be among those that it names, and these have to name the same ones (ISA, `vote.sync`).
-/// Programs exist that take masks for a filter instead. Measured by what ptxas makes of it for sm_80: one
-/// mask for all counts all, different ones count whom each names; a shuffle reads whoever is there.
+/// A lane has to be in its own mask, and the lanes in the mask must have the same one (ISA, `vote.sync`). Some
+/// programs use the mask as a filter instead. Measured by ptxas's code for sm_80: if all have the same mask, all
+/// active lanes count; with different masks, each counts the lanes of its own; a shuffle reads any active lane.
 pub fn participants(op: CollectiveOp, member: u32, group: u32, here: u32) -> u32 {
     match op {
         _ if group == here => group,
@@ -19,8 +19,8 @@ pub fn participants(op: CollectiveOp, member: u32, group: u32, here: u32) -> u32
     }
 }
 
-/// What a collective gives to lanes `here`: as many operands and results as [`CollectiveOp::operands`] and
-/// [`CollectiveOp::results`] say, each of all lanes. Results that are not asked for are not given.
+/// The results of a collective for lanes `here`: it takes and returns as many vectors as [`CollectiveOp::operands`]
+/// and [`CollectiveOp::results`] say, each with all lanes. Unused results are not computed.
 pub fn run(op: CollectiveOp, here: u32, inputs: &[Lanes], out: &mut [Lanes]) {
     let input = |n: usize| inputs.get(n).unwrap_or(&[0; 32]);
     let mut give = |n: usize, values: Lanes| {
@@ -79,7 +79,7 @@ fn shuffle(way: Way, here: u32, a: &Lanes, b: &Lanes, c: &Lanes) -> (Lanes, Lane
     let (mut d, mut p) = ([0; 32], [0; 32]);
     for l in lanes(here) {
         let (from, inside) = source(way, l, b[l], c[l]);
-        // Reading a lane that takes no part gives an undefined value.
+        // Reading an inactive lane gives an undefined value.
         d[l] = if here >> from & 1 != 0 { a[from] } else { 0 };
         p[l] = u64::from(inside);
     }

@@ -38,22 +38,22 @@ const NAMES: [(&str, DeviceFunction); 5] = [
 
 /// The lane that calls.
 pub trait Caller {
-    /// Its argument `n`, extended with zeros; 0 where there is none.
+    /// Its argument `n`, zero-extended; 0 if there is none.
     fn argument(&self, n: usize) -> u64;
     /// How many arguments there are.
     fn arguments(&self) -> usize;
-    /// Reads what lies at a generic address; whether all of it is there.
+    /// Reads memory at a generic address; returns whether all of it is mapped.
     fn read(&self, address: u64, out: &mut [u8]) -> bool;
     /// Writes to a generic address; whether all of it is there.
     fn write(&mut self, address: u64, bytes: &[u8]) -> bool;
-    /// Its block, and the thread that it is.
+    /// Its block, and its thread.
     fn place(&self) -> ([u32; 3], [u32; 3]);
 }
 
 /// The longest string that is read.
 const LONGEST: u64 = 1 << 20;
 
-/// A string that ends with a zero byte; what is not mapped ends it, too.
+/// A string that ends with a zero byte, or at unmapped memory.
 fn string(caller: &dyn Caller, address: u64) -> Vec<u8> {
     let mut out = Vec::new();
     for k in 0..LONGEST {
@@ -132,8 +132,8 @@ pub fn call(name: &str, caller: &mut dyn Caller, host: &dyn Host) -> Result<u64,
 }
 
 impl Module {
-    /// Whether it is NVIDIA's library of the device runtime (libcudadevrt), whose calls are the host's here: its own code
-    /// asks a driver that is not there.
+    /// Whether it belongs to NVIDIA's device runtime library (libcudadevrt), whose calls the host handles here: its
+    /// own code calls a driver that does not exist.
     pub fn is_device_runtime(&self) -> bool {
         self.functions.iter().any(|f| {
             let call = RuntimeCall::from_name(&f.name);

@@ -17,7 +17,7 @@ pub enum Cause {
         address: u64,
         /// How many bytes were accessed.
         bytes: u32,
-        /// The space that was named.
+        /// The space in the instruction.
         space: &'static str,
     },
     /// An address that is no multiple of the access size (CUDA error 716).
@@ -76,16 +76,16 @@ pub enum Cause {
         /// The pointer.
         value: u64,
     },
-    /// A call of a function that nobody defines.
+    /// A call of a function without a definition.
     Undefined {
         /// Its name.
         function: String,
     },
-    /// An instruction that is not run (CUDA error 801).
+    /// An unsupported instruction (CUDA error 801).
     Refused {
         /// The instruction.
         instruction: String,
-        /// The function it stands in.
+        /// The function that contains it.
         function: String,
         /// Why.
         reason: String,
@@ -101,7 +101,7 @@ pub enum Cause {
     Deadlock,
     /// The host asked for an end.
     Interrupted,
-    /// What runs kernels panicked: an error of ours (CUDA error 719).
+    /// The engine panicked: an error of cushim (CUDA error 719).
     Internal {
         /// Where.
         place: String,
@@ -155,19 +155,18 @@ impl fmt::Display for Access {
 /// Where in the code a launch failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spot {
-    /// The place in its text.
+    /// The position in its text.
     pub pos: Pos,
     /// Which of several texts that were linked, from 1; 0 where there is one.
     pub text: u32,
-    /// The function it stands in, where that is not the kernel.
+    /// The function that contains it, if that is not the kernel.
     pub function: Option<String>,
-    /// The line of the source, and behind it where the functions were called that it was put into others with;
-    /// nothing where the text does not say.
+    /// The source line, followed by the call sites of inlined functions; empty if the text does not say.
     pub source: Vec<Line>,
 }
 
 impl Spot {
-    /// What a module says of a position in it.
+    /// The module's information about a position in it.
     fn new(module: &Module, kernel: u32, pos: Pos) -> Spot {
         let all = module.functions.iter().enumerate();
         let before = all.filter(|(_, f)| f.defined && f.pos <= pos);
@@ -198,7 +197,7 @@ impl fmt::Display for Spot {
 pub struct Fault {
     /// What happened.
     pub cause: Box<Cause>,
-    /// How memory was accessed, if that is what failed.
+    /// The kind of memory access, if that is what failed.
     pub access: Option<Access>,
     /// The kernel, as its symbol is called.
     pub kernel: String,
@@ -332,7 +331,7 @@ impl Fault {
         self.spot.as_ref().map(|spot| spot.pos)
     }
 
-    /// The message, with functions called what `named` says, and behind an address that is wrong what is `near` it.
+    /// The message, with functions named by `named`, and `near` after an invalid address.
     pub fn message(&self, named: &dyn Fn(&str) -> String, near: Option<&str>) -> String {
         let mut text = self.what(near);
         text += &format!("; kernel {}", named(&self.kernel));
@@ -348,7 +347,7 @@ impl Fault {
         text
     }
 
-    /// What happened, without where; behind an address that is wrong what is `near` it.
+    /// What happened, without where; `near` follows an invalid address.
     pub fn what(&self, near: Option<&str>) -> String {
         match (self.access, &*self.cause) {
             (Some(access), Cause::Address { address, bytes, space }) => {

@@ -21,7 +21,7 @@ pub trait Host {
     fn free(&self, address: u64);
     /// `%globaltimer`: nanoseconds.
     fn nanoseconds(&self) -> u64;
-    /// `%current_graph_exec`: the device graph that the kernel is a node of, 0 where it is none.
+    /// `%current_graph_exec`: the device graph that the kernel is a node of, 0 if it is none.
     fn current_graph(&self) -> u64 {
         0
     }
@@ -30,15 +30,15 @@ pub trait Host {
     fn set_condition(&self, _handle: u64, _value: u32) -> bool {
         false
     }
-    /// A call of CUDA's device runtime: what it answers, or why the launch ends. `None`: this host has no such call.
+    /// A call of CUDA's device runtime: its result, or why the launch ends. `None`: this host has no such call.
     fn runtime(&self, _call: RuntimeCall, _caller: &mut dyn Caller) -> Option<Result<u64, Cause>> {
         None
     }
-    /// Who looks on while the launch runs, if somebody does.
+    /// The observer of the launch, if there is one.
     fn watch(&self) -> Option<&dyn Watch> {
         None
     }
-    /// Something is wrong that the launch survives; whoever runs the program shall know.
+    /// Reports a problem that does not end the launch to the user.
     fn warn(&self, _message: &str) {}
     /// Whether the launch shall end (someone pressed Ctrl-C). Asked rarely.
     fn interrupted(&self) -> bool {

@@ -46,15 +46,14 @@ pub fn shared_used(module: &Module, kernel: u32) -> Vec<u32> {
 /// A GPU's shared memory comes in units of so many bytes (PTX ISA, `%total_smem_size`, from sm_8x on).
 const SHARED_UNIT: u32 = 128;
 
-/// The shared memory of a block with so many bytes of variables and of the launch's: whole units, which accesses may reach
-/// to the end of. Compilers count on it: LLVM reads several elements by one aligned access of which the last ones lie behind
-/// the variable.
+/// The shared memory of a block with so many bytes of variables and of dynamic memory, rounded up to whole units,
+/// which accesses may use to the end. Compilers rely on that: LLVM reads several elements by one aligned access, the
+/// last of which may lie after the variable.
 pub fn shared_size(fixed: u32, dynamic: u32) -> u32 {
     fixed.saturating_add(dynamic).checked_next_multiple_of(SHARED_UNIT).unwrap_or(u32::MAX)
 }
 
-/// The initial bytes of a global, `size` of them, when the module's globals lie
-/// at `addresses`.
+/// The initial bytes of a global, `size` of them, if the module's globals are at `addresses`.
 pub fn initial_bytes(module: &Module, global: u32, addresses: &[u64]) -> Vec<u8> {
     let g = &module.globals[global as usize];
     let mut bytes = g.bytes.clone();

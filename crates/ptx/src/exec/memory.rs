@@ -36,8 +36,8 @@ pub trait Memory {
         new: &mut dyn FnMut(u64) -> u64,
     ) -> Result<u64, BadAddress>;
 
-    /// Orders accesses before and behind it for other threads of the process, on which other blocks run; `total`: in
-    /// one order with all fences that are ([`crate::fence`]).
+    /// Orders earlier and later accesses for other threads of the process, on which other blocks run; `total`: in one
+    /// order with all fences that are ([`crate::fence`]).
     fn fence(&self, total: bool) {
         atomic::fence(if total { Ordering::SeqCst } else { Ordering::AcqRel });
     }

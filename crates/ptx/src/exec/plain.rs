@@ -19,7 +19,7 @@ impl PlainMemory {
         PlainMemory { base, bytes: RefCell::new(bytes) }
     }
 
-    /// Adds `bytes` zeros behind what there is, from a multiple of `align` on; their address.
+    /// Appends `bytes` zeros, at a multiple of `align`; returns their address.
     pub fn grow(&self, bytes: u64, align: usize) -> u64 {
         let mut all = self.bytes.borrow_mut();
         let at = all.len().next_multiple_of(align.max(1));

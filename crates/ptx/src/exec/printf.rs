@@ -16,7 +16,7 @@ pub fn format(
     let mut next = |bytes: u64| {
         at = at.next_multiple_of(bytes);
         let mut raw = [0; 8];
-        // An argument that is not there reads as zero.
+        // A missing argument reads as zero.
         read(at, &mut raw[..bytes as usize]);
         at += bytes;
         count += 1;
@@ -89,7 +89,7 @@ pub fn format(
 /// What is left of a format.
 type Rest<'a> = std::iter::Peekable<std::iter::Copied<std::slice::Iter<'a, u8>>>;
 
-/// A number of a format: given as `*` by an argument, which `next` reads, or in digits; none of both is none.
+/// A number of a format: `*` takes it from an argument, which `next` reads, or it is in digits; `None` for neither.
 fn number(rest: &mut Rest<'_>, next: &mut dyn FnMut(u64) -> u64) -> Option<i32> {
     if rest.next_if_eq(&b'*').is_some() {
         return Some(next(4) as u32 as i32);
@@ -112,7 +112,7 @@ struct Spec {
     precision: Option<usize>,
     /// Bytes of an integer: 4 or 8.
     size: u64,
-    /// How often `h` stands before the letter.
+    /// How many `h` precede the letter.
     short: u32,
 }
 

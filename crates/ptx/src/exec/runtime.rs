@@ -105,7 +105,7 @@ impl RuntimeCall {
         NAMES.iter().find(|(text, _)| *text == name).map(|(_, call)| *call)
     }
 
-    /// Whether it may put work behind the kernel.
+    /// Whether it may submit work that runs after the kernel.
     pub fn launches(self) -> bool {
         use RuntimeCall::*;
         matches!(self, Launch | LaunchV2 | Copy | Copy2D | Copy3D | Set | Set2D | Set3D)

@@ -8,18 +8,18 @@ use super::fault::{Cause, Fault};
 /// How many blocks that do not end may be in the air on one thread, if the grid is not cooperative.
 const MOST: usize = 64;
 
-/// What a turn of a block came to.
+/// The outcome of a block's turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// Its last thread has ended.
     Done,
-    /// Something ran, and may go on.
+    /// Something ran, and can run further.
     Ran,
     /// Every thread waits.
     Stuck,
 }
 
-/// Who runs blocks.
+/// An engine that runs blocks.
 pub trait Engine {
     /// Room for one block at a time, used again and again.
     type Slot;
@@ -28,9 +28,10 @@ pub trait Engine {
 
     /// Room for a block.
     fn slot(&self) -> Self::Slot;
-    /// The block of this number begins; those that follow it, up to `count` in all, come behind it in the same turns.
+    /// Starts the block of this number; the blocks after it, `count` in all, follow in the same slot.
     fn start(&self, slot: &mut Self::Slot, number: u64, count: u32);
-    /// Runs what is in a slot until all of it has ended, waits, or others are to have a turn. `alone`: there are none.
+    /// Runs what is in a slot until all of it has ended, waits, or others should have a turn. `alone`: there are no
+    /// others.
     ///
     /// # Errors
     /// Why the launch ended.
@@ -110,7 +111,7 @@ pub fn run<E: Engine>(
         };
         let more = !exhausted && window < MOST;
         if !ran && !more {
-            // Barriers are within blocks: nobody else can help these.
+            // Barriers are within blocks: no other block can release these.
             return Err(engine.fault(Cause::Deadlock, engine.index(&first.slot)));
         }
         // One that waits may wait for another block: let that start.

@@ -9,13 +9,13 @@ use crate::types::Scalar;
 
 /// Bytes of a tensor map.
 pub const MAP_BYTES: usize = 128;
-/// What the second half of the second word of an object of ours holds. CUTLASS clears bit 21 of that word where the driver is
-/// older than 13.1 (`copy_traits_sm90_tma.hpp`), so nothing may stand there.
+/// The second half of the second word of cushim's objects. CUTLASS clears bit 21 of that word if the driver is older
+/// than 13.1 (`copy_traits_sm90_tma.hpp`), so that bit must be 0.
 const MAGIC: [u8; 4] = *b"cuTM";
 /// Axes at most.
 pub const AXES: usize = 5;
 
-/// The types of elements by CUDA's numbers (`CUtensorMapDataType`), and what becomes of them on the way.
+/// The types of elements by CUDA's numbers (`CUtensorMapDataType`), and their conversion during a copy.
 pub const ELEMENTS: [(Scalar, Change); 13] = [
     (Scalar::U8, Change::None),
     (Scalar::U16, Change::None),
@@ -35,7 +35,7 @@ pub const ELEMENTS: [(Scalar, Change); 13] = [
 /// The same by the numbers of `tensormap.replace` (PTX ISA 9, "Tensormap new_val validity"), as CUDA's.
 const REPLACED: [u8; 13] = [0, 1, 2, 3, 4, 5, 6, 7, 10, 8, 9, 11, 12];
 
-/// What becomes of singles on the way.
+/// The conversion of singles during a copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Change {
     /// Nothing.
@@ -61,10 +61,10 @@ impl Change {
     }
 }
 
-/// How elements are laid out, and what is put where there are none.
+/// The layout of elements, and the fill value outside of the tensor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Modes {
-    /// What becomes of singles on the way.
+    /// The conversion of singles during a copy.
     pub change: Change,
     /// What lies outside becomes a NaN, else zero.
     pub nan: bool,
@@ -80,16 +80,16 @@ pub struct TensorMap {
     pub address: u64,
     /// The type of elements: one of [`ELEMENTS`].
     pub element: Scalar,
-    /// How they lie, and what becomes of them.
+    /// Their layout and conversion.
     pub modes: Modes,
     /// Elements along each axis, the innermost first; as many as there are axes.
     pub sizes: Vec<u64>,
     /// Bytes from one index to the next, of every axis but the innermost.
     pub strides: Vec<u64>,
-    /// Elements of the box along each axis, those that are stepped over among them; of columns the channels of a pixel and
-    /// the pixels, and 1 for what follows.
+    /// Elements of the box along each axis, including those that are stepped over; in im2col mode the channels of a
+    /// pixel and the number of pixels, and 1 for further axes.
     pub boxes: Vec<u32>,
-    /// Of which elements of the box every so-manieth is copied; not looked at of the innermost axis.
+    /// The step between copied elements of the box, per axis; ignored for the innermost axis.
     pub steps: Vec<u32>,
     /// How many bytes of a row in shared memory have their units of 16 bytes exchanged: 0, 32, 64 or 128.
     pub swizzle: u32,
@@ -97,8 +97,8 @@ pub struct TensorMap {
     pub columns: Option<Corners>,
 }
 
-/// The box that pixels of columns lie in: along each axis between the first and the last, how far it begins from the tensor's
-/// begin, and how far its last pixel is from the tensor's last.
+/// The bounding box of im2col pixels: for each axis between the first and the last, the offset of its start from the
+/// tensor's start, and of its last pixel from the tensor's last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)] // named as in the driver API
 pub struct Corners {
@@ -106,7 +106,7 @@ pub struct Corners {
     pub upper: [i16; AXES - 2],
 }
 
-// Where fields lie in the object.
+// Offsets of fields in the object.
 const KIND: usize = 9;
 const SWIZZLE: usize = 10;
 const SIZES: usize = 16;
@@ -115,7 +115,7 @@ const BOXES: usize = STRIDES + 8 * (AXES - 1);
 const STEPS: usize = BOXES + 2 * AXES;
 const CORNERS: usize = STEPS + 2 * AXES;
 const MODES: usize = 11;
-// Bits of the byte of modes: copies are of columns; what lies outside is a NaN; slices, in units of 16 bytes.
+// Bits of the mode byte: im2col mode; NaN fill outside of the tensor; slices, in units of 16 bytes.
 const COLUMNS: u8 = 1;
 const NAN: u8 = 2;
 const SLICES: u8 = 3 << SLICE;
@@ -133,7 +133,7 @@ impl TensorMap {
         let head = [self.sizes.len() as u8, kind, (self.swizzle / 32) as u8, modes];
         let mut all: Vec<u8> = self.address.to_le_bytes().to_vec();
         all.extend(head.iter().chain(&MAGIC));
-        // Axes that are not there have one element: a kernel may say that they are.
+        // Axes that do not exist have one element: a kernel may set them.
         for axis in 0..AXES {
             all.extend(self.sizes.get(axis).unwrap_or(&1).to_le_bytes());
         }
@@ -153,7 +153,7 @@ impl TensorMap {
         out
     }
 
-    /// What an object says; `None` where it is none.
+    /// The contents of an object; `None` if it is none.
     pub fn from_bytes(bytes: &[u8; MAP_BYTES]) -> Option<TensorMap> {
         let (head, _) = bytes.split_at(SIZES);
         let (address, head) = head.split_at(8);
@@ -200,7 +200,7 @@ impl TensorMap {
         })
     }
 
-    /// An object with another value in a field. What the value cannot be makes an object that is none.
+    /// An object with another value in a field. An invalid value makes an invalid object.
     pub fn replace(bytes: &mut [u8; MAP_BYTES], field: Field, value: u64) {
         let invalid = 0xff;
         let value32 = value as u32;
@@ -208,7 +208,7 @@ impl TensorMap {
         let mut put = |at: usize, part: &[u8]| {
             bytes.iter_mut().skip(at).zip(part).for_each(|(to, byte)| *to = *byte);
         };
-        // Numbers along an axis, at most so many; 0 is none.
+        // Numbers along an axis, up to a limit; 0 is invalid.
         let few = |most: u32| if value32 <= most { value32 as u16 } else { 0 }.to_le_bytes();
         let small = |count: u32| if value32 < count { value32 as u8 } else { invalid };
         // The byte of modes with others of these bits.
@@ -245,20 +245,20 @@ impl TensorMap {
         }
     }
 
-    /// Bytes from one row to the next in shared memory: a row that is narrower than the swizzle leaves the rest as it is, but slices
-    /// lie side by side (an H200).
+    /// Bytes from one row to the next in shared memory: after a row that is narrower than the swizzle there is
+    /// padding, but slices are adjacent (an H200).
     pub(super) fn pitch(&self) -> u64 {
         let row = self.count(0) * self.width();
         if self.modes.slice > 0 { row } else { row.max(self.swizzle.into()) }
     }
 
-    /// How many elements the box has along an axis, without those that are stepped over.
+    /// The number of elements of the box along an axis, without those that are stepped over.
     pub(super) fn count(&self, axis: usize) -> u64 {
         let sliced = self.modes.slice > 0;
         let number = |list: &[u32]| list.get(axis).copied().unwrap_or(1);
         let (count, step) = (number(&self.boxes), number(&self.steps).max(1));
         if self.columns.is_some() {
-            // Of a pixel, one slice, whatever its map says of channels (an H200).
+            // A pixel has one slice, whatever its map says of channels (an H200).
             return if sliced && axis == 0 { 1 } else { count.into() };
         }
         match axis {
@@ -269,7 +269,7 @@ impl TensorMap {
         }
     }
 
-    /// The axes that a pixel's place has: between the channels and the images; of slices, up to the axis that says which slice.
+    /// The axes of a pixel's position: between the channels and the images; for slices, up to the axis of slices.
     pub(super) fn pixels(&self) -> std::ops::Range<usize> {
         let axes = self.sizes.len();
         match self.columns {

@@ -13,16 +13,17 @@ use crate::sem::{Combine, Update};
 use crate::soft::{self, Format, Round};
 use crate::types::{Kind, Scalar, Space};
 
-/// Which way, and what becomes of what is there.
+/// The direction of a copy, and its effect on the destination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
-    /// Into shared memory; what lies outside of the tensor becomes zero.
+    /// Into shared memory; elements outside of the tensor become zero.
     Load,
-    /// Out of it; what lies outside is left out.
+    /// Out of shared memory; elements outside are skipped.
     Store(Option<Combine>),
 }
 
-/// Where a box is: coordinates of its first element; of columns what is added to those of each pixel, in 16 bits each.
+/// The position of a box: coordinates of its first element; in im2col mode also the offsets of each pixel, 16 bits
+/// each.
 #[derive(Debug, Clone)]
 pub struct Place {
     /// A number for each axis.
@@ -62,7 +63,7 @@ struct Rows<'m> {
     map: &'m TensorMap,
     /// The axis of the first index: 0 or 1.
     axis: usize,
-    /// Of the next row; of columns before the offsets are added.
+    /// Of the next row; in im2col mode before the offsets are added.
     at: Vec<i64>,
     /// Where it began.
     first: Vec<i64>,
@@ -79,7 +80,7 @@ impl<'m> Rows<'m> {
         Rows { map, axis, at: first.clone(), first, offsets, left: map.rows() }
     }
 
-    /// To the next place of a tile.
+    /// Advances to the next row of a tile.
     fn next_of_tile(&mut self) {
         for (n, index) in self.at.iter_mut().enumerate() {
             let step = i64::from(self.map.steps.get(n + 1).copied().unwrap_or(1));
@@ -92,7 +93,7 @@ impl<'m> Rows<'m> {
         }
     }
 
-    /// To the next pixel of the box; behind its last one to the next image.
+    /// Advances to the next pixel of the box; after its last one to the next image.
     fn next_pixel(&mut self, lower: &[i16], upper: &[i16]) {
         let last = self.axis + self.at.len() - 1;
         let Some((image, rest)) = self.at.split_last_mut() else { return };
@@ -162,7 +163,7 @@ pub fn copy<R: Reach>(
     let width = map.width();
     placed(map, begin, way).map_err(|cause| reach.fail(cause))?;
     let columns = map.count(0);
-    // Of columns of slices, rows say where they begin along the innermost axis, too.
+    // In im2col mode with slices, rows also have a start along the innermost axis.
     let within = map.pixels().start > 0;
     let first = begin.coordinates.first().filter(|_| within).map_or(0, |n| i64::from(*n));
     let size = if within { map.sizes.first().copied().unwrap_or(0) as i64 } else { 1 };
@@ -173,7 +174,7 @@ pub fn copy<R: Reach>(
         },
         _ => None,
     };
-    // Of slices, steps count along the innermost axis, too.
+    // With slices, steps count along the innermost axis, too.
     let step = map.steps.first().filter(|_| map.modes.slice > 0).map_or(1, |n| i64::from(*n));
     let mut row = vec![0; (columns * width) as usize];
     for (number, origin) in (0..).zip(Rows::new(map, begin)) {
@@ -212,8 +213,9 @@ pub fn copy<R: Reach>(
     Ok(())
 }
 
-/// Whether a box can begin there: an H100 ends the others with an illegal instruction. Measured with boxes of tiles and columns in
-/// many places: every one that ended so breaks one of these rules, and none that breaks one was seen to run.
+/// Whether a box is valid at that position: otherwise an H100 ends the kernel with an illegal instruction. Measured
+/// with tile and im2col boxes at many positions: every box that failed breaks one of these rules, and none that
+/// breaks one was seen to run.
 fn placed(map: &TensorMap, begin: &Place, way: Way) -> Result<(), Cause> {
     let of = |axis: usize| begin.coordinates.get(axis).copied().unwrap_or(0);
     let fail = |axis, expected| Err(Cause::TensorPlace { axis, coordinate: of(axis), expected });
@@ -247,10 +249,10 @@ fn reduced(update: Update, change: Change, old: u64, value: u64) -> u64 {
     }
 }
 
-/// What stands for elements outside of the tensor where they are to be no number: 16 bits, as often as they fit.
+/// The NaN fill value for elements outside of the tensor: 16 bits, repeated.
 const OUTSIDE: [u8; 2] = 0x7ff7_u16.to_le_bytes();
 
-/// Reads the elements of a row that there are, all at once where they lie side by side, and changes them as the map says.
+/// Reads the existing elements of a row, all at once if they are adjacent, and converts them as the map says.
 fn gather<R: Reach>(
     reach: &mut R,
     map: &TensorMap,
@@ -291,7 +293,7 @@ fn rounded(single: u64) -> u64 {
 }
 
 impl Combine {
-    /// The update of elements of a type; `None` where there is none (PTX ISA 9, `cp.reduce.async.bulk.tensor`).
+    /// The update of elements of a type; `None` if there is none (PTX ISA 9, `cp.reduce.async.bulk.tensor`).
     pub fn update(self, ty: Scalar) -> Option<Update> {
         let float = ty.kind() == Kind::Float;
         let half = float && ty.bits() == 16;

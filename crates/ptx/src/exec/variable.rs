@@ -17,7 +17,7 @@ pub struct Variable {
     pub symbol: String,
     /// `Shared` or `Local`.
     pub space: Space,
-    /// It stands for the dynamic shared memory of the launch.
+    /// It is the dynamic shared memory of the launch.
     pub dynamic: bool,
     /// Its address in that space.
     pub at: u64,
@@ -26,15 +26,16 @@ pub struct Variable {
 }
 
 impl Variable {
-    /// How an access of so many bytes lies to it, in words; `name` is what it is called there.
+    /// The position of an access of so many bytes relative to it, in words; `name` is its name in the message.
     pub fn near(&self, name: &str, access: (u64, u64)) -> String {
         let what = if self.dynamic { "dynamic shared memory" } else { "variable" };
         let whole = format!("{what} {name} of {} bytes at {:#x}", self.bytes, self.at);
         beside(access, (self.at, self.bytes), &whole)
     }
 
-    /// The variable that an access of `bytes` bytes at `address` touches, else the nearest one; `None` where there is none, or
-    /// more than one may lie there. `function` is where the instruction stands, `dynamic` the launch's shared memory.
+    /// The variable that an access of `bytes` bytes at `address` touches, else the nearest one; `None` if there is
+    /// none, or several may be there. `function` contains the instruction, `dynamic` is the launch's dynamic shared
+    /// memory.
     pub fn nearest(
         module: &Module,
         (kernel, function): (u32, u32),
@@ -57,14 +58,15 @@ impl Variable {
         let mut near = all.iter().filter(|v| distance(v) == least);
         match (near.next(), near.next()) {
             (Some(one), None) => Some(one.clone()),
-            // Right between two, what is behind the first is named by it.
+            // Exactly between two, the first one is named.
             (Some(one), Some(_)) if least > 0 => Some(one.clone()),
             _ => None,
         }
     }
 }
 
-/// How bytes, by address and number, lie to an object, by the same: what is said before the object's own words.
+/// The position of bytes (address and number) relative to an object (the same), as the words before the object's
+/// name.
 pub fn beside((address, bytes): (u64, u64), (at, size): (u64, u64), whole: &str) -> String {
     let (end, last) = (address.saturating_add(bytes), at.saturating_add(size));
     match (address.checked_sub(last), at.checked_sub(end)) {
@@ -77,7 +79,7 @@ pub fn beside((address, bytes): (u64, u64), (at, size): (u64, u64), whole: &str)
     }
 }
 
-/// Those of a block. Names of the dynamic shared memory mean the same place, so one stands for all.
+/// The variables of a block. All names of the dynamic shared memory have the same address, so one represents all.
 fn shared(module: &Module, kernel: u32, dynamic: u32) -> Vec<Variable> {
     let (offsets, _) = shared_layout(module, kernel);
     let mut named = false;
@@ -95,10 +97,11 @@ fn shared(module: &Module, kernel: u32, dynamic: u32) -> Vec<Variable> {
     all
 }
 
-/// Those of the functions that are active while `function` runs: of the kernel, and of those on the ways from it.
+/// The variables of all functions that may be active while `function` runs: the kernel's, and those on call paths to
+/// it.
 fn local(module: &Module, kernel: u32, function: u32) -> Vec<Variable> {
     let mut bases = bases(module, kernel);
-    // What is called through a pointer has its frame anywhere behind the caller's.
+    // A function that is called through a pointer may have its frame anywhere after the caller's.
     let pointers = |f: &u32| module.functions.get(*f as usize).is_some_and(|f| f.calls_indirectly);
     if module.reachable(kernel).iter().any(pointers) {
         bases.retain(|f, _| *f == kernel);
@@ -131,7 +134,7 @@ fn bases(module: &Module, kernel: u32) -> BTreeMap<u32, Option<u64>> {
         let next = base.map(|base: u64| base + u64::from(caller.local_size));
         for callee in &caller.callees {
             let known = bases.get(callee).copied();
-            // Known and another one: unknown, and so are those that it calls. A base changes twice at most.
+            // A second, different offset makes it unknown, and those of its callees. An offset changes at most twice.
             let now = if known.is_none_or(|known| known == next) { next } else { None };
             if known != Some(now) {
                 bases.insert(*callee, now);
@@ -194,7 +197,7 @@ mod tests {
         assert_eq!(local("twice", 4), named("depot", 0, 16), "by a pointer");
         assert_eq!(local("twice", 64), named("other", 64, 8));
         assert_eq!(local("leaf", 132), named("deep", 128, 8));
-        // Called in two ways, its variable has two places.
+        // Called in two ways, its variable has two addresses.
         assert_eq!(at("both", "leaf", Space::Local, 0), named("depot", 0, 16));
         assert_eq!(at("both", "leaf", Space::Local, 68), named("other", 64, 8));
     }

@@ -37,9 +37,9 @@ pub struct Ran<'a> {
     pub function: u32,
     /// Its number in the function's code.
     pub pc: u32,
-    /// The lanes that are there.
+    /// The existing lanes.
     pub mask: u32,
-    /// Those of them for which its predicate holds.
+    /// The lanes for which its predicate holds.
     pub active: u32,
 }
 
@@ -55,8 +55,9 @@ pub struct Marks {
 pub trait Watch: Sync {
     /// Where compiled code finds the marks.
     fn marks(&self) -> Marks;
-    /// The first address and the one behind the last of what each parameter points into, for each multiple of 8 in the kernel's
-    /// parameters: compiled code shows accesses beyond that are computed from it ([`crate::origin`]), if that was asked for.
+    /// The range that each parameter points into, as first address and end, for each multiple of 8 in the kernel's
+    /// parameters: compiled code reports accesses outside of it whose addresses are computed from the parameter
+    /// ([`crate::origin`]), if that is enabled.
     fn bounds(&self) -> &[[u64; 2]] {
         &[]
     }
@@ -76,7 +77,7 @@ pub trait BlockWatch {
     /// A block begins, whose shared memory is as large; nothing of the one before it is left.
     fn begin(&mut self, block: [u32; 3], shared: u64);
 
-    /// A warp runs an instruction; what it accesses is shown behind this. Only the interpreter says so.
+    /// A warp runs an instruction; its accesses are reported after this. Only the interpreter calls it.
     fn run(&mut self, ran: &Ran<'_>) {
         let _ = ran;
     }
@@ -87,18 +88,18 @@ pub trait BlockWatch {
     /// The access must not be done: the lane, and why.
     fn touch(&mut self, touch: &Touch<'_>) -> Result<(), (usize, Cause)>;
 
-    /// Lanes come to a barrier of the block. `count`: how many threads it is for, where the instruction says.
+    /// Lanes arrive at a barrier of the block. `count`: the number of threads, if the instruction has one.
     fn arrive(&mut self, warp: u32, lanes: u32, inst: &Inst, barrier: u32, count: Option<u32>);
 
-    /// Lanes come to a fence, to an instruction that lanes of the warp do together, or to the barrier of the cluster.
-    /// `members`: for each lane whom it waits for, where the instruction says.
+    /// Lanes execute a fence, a collective instruction, or the cluster's barrier. `members`: for each lane the lanes
+    /// that it waits for, if the instruction names them.
     fn order(&mut self, warp: u32, lanes: u32, inst: &Inst, members: Option<&[u32; 32]>);
 
     /// All threads of the block have ended.
     fn end(&mut self);
 }
 
-/// The space that an access goes to, and the address there: global for what is in no window.
+/// The space of an access, and the address there: global for addresses in no window.
 pub fn resolve(space: Space, address: u64) -> (Space, u64) {
     if space != Space::Generic {
         return (space, address);

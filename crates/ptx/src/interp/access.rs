@@ -63,7 +63,7 @@ impl Exec<'_> {
                 }
             }
             Pattern::Row(at) if access.space != Space::Local => {
-                // Lanes between that take no part are read, too, and not written.
+                // Inactive lanes in between are read, too, and not written.
                 let first = active.trailing_zeros() as usize;
                 let last = 32 - active.leading_zeros() as usize;
                 let whole =
@@ -119,7 +119,7 @@ impl Exec<'_> {
         }
     }
 
-    /// Reads bytes that lie together, in memory that is not a lane's own.
+    /// Reads contiguous bytes, in memory that lanes share.
     fn fetch(&self, common: &Common, space: Space, address: u64, out: &mut [u8]) -> Option<()> {
         let (memory, at) = match self.place(space, address) {
             Place::Global(a) => return self.memory.load(a, out).ok(),
@@ -131,7 +131,7 @@ impl Exec<'_> {
         Some(())
     }
 
-    /// Writes bytes that lie together, in memory that is not a lane's own.
+    /// Writes contiguous bytes, in memory that lanes share.
     fn put(&self, common: &mut Common, space: Space, address: u64, bytes: &[u8]) -> Option<()> {
         match self.place(space, address) {
             Place::Global(a) => self.memory.store(a, bytes).ok(),

@@ -34,12 +34,12 @@ impl Barriers {
         Barriers { list: vec![empty; BARRIERS as usize] }
     }
 
-    /// As if nobody had come.
+    /// Resets all arrivals.
     pub(super) fn clear(&mut self) {
         self.list.iter_mut().for_each(Barrier::clear);
     }
 
-    /// Lanes of a warp arrive; with what they bring to a reduction.
+    /// Lanes of a warp arrive, with their inputs of a reduction.
     pub(super) fn arrive(
         &mut self,
         barrier: usize,

@@ -29,7 +29,7 @@ impl Block {
         Block { index: [0; 3], warps, common }
     }
 
-    /// At the first instruction, with registers and local memory all zero: of a block that has ended, too.
+    /// Starts at the first instruction, with registers and local memory all zero, also in a block's reused memory.
     pub(super) fn start(&mut self, exec: &Exec<'_>, index: [u32; 3], rank: usize) {
         self.index = index;
         self.common.index = index;
@@ -53,8 +53,7 @@ impl Block {
         self.warps.iter().all(|w| w.live == 0)
     }
 
-    /// Runs until nothing can go on, or about `budget` instructions. Returns how
-    /// many ran.
+    /// Runs until nothing can proceed, or about `budget` instructions. Returns how many ran.
     pub(super) fn run(&mut self, exec: &Exec<'_>, budget: u64) -> Result<u64, Fault> {
         let ran = self.run_warps(exec, budget)?;
         if self.is_done()

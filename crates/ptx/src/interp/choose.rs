@@ -13,8 +13,8 @@ use crate::sem::{
 use crate::soft::Round;
 use crate::types::Scalar;
 
-/// The operation that computes the first result of a pure instruction from its first three operands, and the number that
-/// it wants; `None` where there is none, or the instruction has a second result.
+/// The operation that computes the first result of a pure instruction from its first three operands, and its
+/// constant; `None` if there is none, or the instruction has a second result.
 pub(super) fn lanewise(i: &Inst) -> Option<(Lanewise, u64)> {
     if i.dst.len() != 1 {
         return None;
@@ -206,7 +206,7 @@ fn double(i: Float) -> Option<Lanewise> {
     })
 }
 
-/// `setp` without a boolean operation. The number says what less, equal, greater, and neither of them give.
+/// `setp` without a boolean operation. The constant has the results for less, equal, greater, and unordered.
 fn compare(i: Compare) -> Option<(Lanewise, u64)> {
     use Lanewise::*;
     if i.then.is_some() || i.packed {
@@ -232,7 +232,7 @@ fn convert(i: Convert) -> Option<(Lanewise, u64)> {
     use Lanewise::*;
     let op = match i {
         Convert::Integer { from, to, saturate: false } => {
-            // The sign of what is signed goes on to the left, in a wider register, too.
+            // The sign of a signed source is extended, in a wider register, too.
             let op = match (from.is_signed(), to.is_signed()) {
                 (false, false) => ExtendUU,
                 (false, true) => ExtendUS,

@@ -7,7 +7,7 @@ use crate::exec::{Fault, cluster};
 
 pub(super) struct Cluster {
     blocks: Vec<Block>,
-    /// Of each block, by rank.
+    /// The shared memory of each block, by rank.
     shared: Vec<Vec<u8>>,
 }
 
@@ -33,13 +33,13 @@ impl Cluster {
         self.blocks.iter().all(Block::is_done)
     }
 
-    /// The first block that has not ended.
+    /// The first block that has not exited.
     pub(super) fn index(&self) -> [u32; 3] {
         let block = self.blocks.iter().find(|block| !block.is_done()).or(self.blocks.first());
         block.map_or([0; 3], |block| block.index)
     }
 
-    /// Runs until nothing can go on, or about `budget` instructions of each block. Returns how many ran.
+    /// Runs until nothing can proceed, or about `budget` instructions of each block. Returns how many ran.
     pub(super) fn run(&mut self, exec: &Exec<'_>, budget: u64) -> Result<u64, Fault> {
         let mut ran = 0;
         loop {
@@ -56,7 +56,7 @@ impl Cluster {
         }
     }
 
-    /// Lets those go on that wait at the cluster's barrier, if all have come to it. True if there were any.
+    /// Releases the lanes that wait at the cluster's barrier, if all have arrived. True if there were any.
     fn meet(&mut self) -> bool {
         let used = self.blocks.iter().any(|block| block.common.arrivals.is_used());
         let complete = |block: &Block| {

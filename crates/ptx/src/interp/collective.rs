@@ -23,7 +23,7 @@ impl Exec<'_> {
         let frame = warp.fragments[0].frame;
         let Operation::Collective(what) = inst.sem else { return Flow::Next };
         let pc = warp.fragments[0].pc;
-        // Without `.sync`, whoever is here takes part.
+        // Without `.sync`, all active lanes take part.
         if !what.sync {
             self.complete(warp, what.op, &[(frame, active, inst, inputs)]);
             warp.fragments[0].pc += 1;
@@ -66,7 +66,7 @@ impl Exec<'_> {
         Flow::Switch
     }
 
-    /// Lets collectives go on whose members have all come.
+    /// Completes collectives whose members have all arrived.
     pub(super) fn settle(&self, warp: &mut Warp) {
         for k in 0..warp.fragments.len() {
             let State::Collective(w) = &warp.fragments[k].state else { continue };
@@ -118,7 +118,7 @@ impl Exec<'_> {
         });
     }
 
-    /// The place of the member mask among the operands.
+    /// The member mask among the operands.
     pub(super) fn member_operand(inst: &Inst) -> Option<&Src> {
         match inst.sem {
             Operation::Collective(c) if c.op == CollectiveOp::Barrier => inst.src.first(),

@@ -12,9 +12,9 @@ pub(super) struct Common {
     /// The block's rank in its cluster.
     pub(super) rank: usize,
     pub(super) barriers: Barriers,
-    /// Who has come to the cluster's barrier.
+    /// Arrivals at the cluster's barrier.
     pub(super) arrivals: Arrivals,
-    /// Who looks on.
+    /// The observer.
     pub(super) watch: Option<Box<dyn BlockWatch>>,
     /// Instructions run so far: the clock.
     pub(super) steps: u64,

@@ -42,9 +42,9 @@ pub(super) enum What {
 /// Where a result goes.
 #[derive(Clone, Copy)]
 pub(super) struct Target {
-    /// The register's number; none where nobody wants the result.
+    /// The register's number; none if the result is unused.
     pub(super) register: Option<u32>,
-    /// The bits that it has.
+    /// A mask of the register's bits.
     pub(super) cut: u64,
 }
 
@@ -79,7 +79,7 @@ pub(super) struct Access {
     pub(super) sign: u32,
 }
 
-/// The most bytes of a lane's access that is done for all lanes at once.
+/// The most bytes per lane of an access that is executed for all lanes at once.
 pub(super) const MOST: usize = 16;
 
 impl<'a> Code<'a> {

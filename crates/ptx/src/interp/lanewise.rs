@@ -116,7 +116,7 @@ macro_rules! operations {
         }
 
         impl Lanewise {
-            /// Computes all lanes. `t` is a number that is the same for all.
+            /// Computes all lanes. `t` is a constant for all lanes.
             #[inline(always)]
             pub(super) fn compute(self, $t: u64, out: &mut Lanes, inputs: [&Lanes; 3]) {
                 match self {
@@ -213,7 +213,7 @@ operations! {
     Clz64: |a, _, _| a.leading_zeros().into();
     Brev32: |a, _, _| (a as u32).reverse_bits().into();
     Selp: |a, b, c| if c != 0 { a } else { b };
-    // What two numbers give by how they compare stands in `t`.
+    // `t` contains the results for each outcome of the comparison.
     CompareU16: |a, b, _| pick(a as u16, b as u16, t);
     CompareS16: |a, b, _| pick(a as i16, b as i16, t);
     CompareU32: |a, b, _| pick(a as u32, b as u32, t);
@@ -223,7 +223,7 @@ operations! {
     CompareF32: |a, b, _| pick(single::<false>(a), single::<false>(b), t);
     CompareF32Ftz: |a, b, _| pick(single::<true>(a), single::<true>(b), t);
     CompareF64: |a, b, _| pick(double(a), double(b), t);
-    // Conversions. How far the signs of integers lie from the top stands in `t`.
+    // Conversions. `t` has the distance of the sign bits from the top.
     ExtendUU: |a, _, _| extend::<false, false>(a, t);
     ExtendUS: |a, _, _| extend::<false, true>(a, t);
     ExtendSU: |a, _, _| extend::<true, false>(a, t);

@@ -9,8 +9,7 @@ use crate::ir::{Inst, Src};
 use crate::sem::{Mbarrier, MbarrierOp, Operation};
 
 impl Exec<'_> {
-    /// Runs an instruction on a barrier object. True if the lane found that it
-    /// must wait, so that others should have a turn.
+    /// Executes an instruction on a barrier object. True if the lane must wait, so that others should have a turn.
     pub(super) fn mbarrier(
         &self,
         common: &mut Common,

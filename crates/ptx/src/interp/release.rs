@@ -6,7 +6,7 @@ use super::warp::State;
 use crate::sem::{self, Operation, Reduction};
 
 impl Block {
-    /// Lets those go on whose barrier is complete. True if there were any.
+    /// Releases the threads whose barrier is complete. True if there were any.
     pub(super) fn release(&mut self, exec: &Exec<'_>) -> bool {
         let mut released = false;
         for id in 0..self.common.barriers.list.len() {
@@ -54,7 +54,8 @@ impl Block {
         released
     }
 
-    /// Lets those go on that wait at the cluster's barrier and came before it was complete. True if there were any.
+    /// Releases the threads that wait at the cluster's barrier and arrived before it was complete. True if there were
+    /// any.
     pub(super) fn release_cluster(&mut self) -> bool {
         let mut released = false;
         for (warp, number) in self.warps.iter_mut().zip(0..) {

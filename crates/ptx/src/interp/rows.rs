@@ -9,7 +9,7 @@ use super::warp::{Lanes, Register};
 /// Bytes of the accesses of all lanes, one after the other.
 pub(super) type Bytes = [u8; 32 * MOST];
 
-/// How the addresses of the lanes that take part lie.
+/// The layout of the active lanes' addresses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Pattern {
     /// All are this one.
@@ -32,7 +32,7 @@ pub(super) fn truths(values: &Lanes) -> u32 {
     (bits[0] | bits[1] << 1 | bits[2] << 2 | bits[3] << 3) as u32
 }
 
-/// Defines functions that are compiled for each level of processors, the version that runs being their first argument.
+/// Defines functions that are compiled for each processor level; their first argument is the level.
 macro_rules! wide {
     ($($(#[$doc:meta])* fn $name:ident($($argument:ident: $ty:ty),* $(,)?) -> $out:ty $body:block)*) => {$(
         $(#[$doc])*
@@ -52,7 +52,7 @@ macro_rules! wide {
     )*};
 }
 
-/// Writes what is in `values` where `mask` says, cut to the register's width.
+/// Writes `values` under `mask`, cut to the register's width.
 #[inline(always)]
 fn write(registers: &mut [Register], target: Target, mask: u32, values: &Lanes) {
     let Some(r) = target.register else { return };
@@ -170,7 +170,7 @@ fn part<const WIDTH: usize, const SIZE: usize>(bytes: &Bytes, k: usize, out: &mu
 }
 
 wide! {
-/// Values that are the same for all lanes in `mask`.
+/// Writes the same values to all lanes in `mask`.
 fn spread(registers: &'a mut [Register], targets: &'a [Target], mask: u32, values: &'a [u64]) -> () {
     for (target, value) in targets.iter().zip(values) {
         write(registers, *target, mask, &[*value; 32]);

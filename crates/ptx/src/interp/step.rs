@@ -102,7 +102,7 @@ impl Exec<'_> {
         Ok(self.advance(warp, pc))
     }
 
-    /// Branches that are no plain jumps, calls, and what ends lanes.
+    /// Indirect branches, calls, and instructions that end lanes.
     fn control(
         &self,
         common: &mut Common,
@@ -164,7 +164,7 @@ impl Exec<'_> {
         }
     }
 
-    /// Goes on at `target` for lanes `active`, and behind the branch for the others.
+    /// Continues at `target` for lanes `active`, and after the branch for the others.
     pub(super) fn branch(
         &self,
         warp: &mut Warp,

@@ -12,12 +12,12 @@ use crate::Level;
 pub(super) struct Version(Level);
 
 impl Version {
-    /// Of the level in use; the processor's own where what was asked for is none.
+    /// The version for the level in use; for the processor's own if the requested level is invalid.
     pub(super) fn in_use() -> Version {
         Version(Level::in_use().unwrap_or_else(|_| Level::of_processor()))
     }
 
-    /// Of every level that this processor has.
+    /// The versions for all levels that this processor has.
     #[cfg(test)]
     pub(super) fn all() -> Vec<Version> {
         let most = Level::of_processor();
@@ -53,7 +53,7 @@ impl Version {
 pub(super) trait Vectorized {
     type Out;
 
-    /// Does it. Always inlined, so that it becomes a part of what is compiled for a level.
+    /// Does it. It is always inlined, so that it is compiled for the level of its caller.
     fn run(self) -> Self::Out;
 }
 

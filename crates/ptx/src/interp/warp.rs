@@ -30,12 +30,12 @@ pub(super) struct Frame {
     pub(super) function: u32,
     pub(super) registers: Vec<Register>,
     pub(super) parent: Option<usize>,
-    /// Where the caller goes on.
+    /// Where the caller resumes.
     pub(super) return_pc: u32,
     /// Where its local memory begins.
     pub(super) local_base: u32,
     pub(super) depth: u32,
-    /// Lanes that are in it, or deeper.
+    /// Lanes in this frame, or in a deeper one.
     pub(super) lanes: u32,
 }
 
@@ -57,7 +57,7 @@ pub(super) enum State {
     Collective(Box<Waiting>),
 }
 
-/// Lanes at one place with one call stack.
+/// Lanes at one instruction with one call stack.
 pub(super) struct Fragment {
     pub(super) mask: u32,
     pub(super) frame: usize,
@@ -69,7 +69,7 @@ pub(super) struct Fragment {
 
 pub(super) struct Warp {
     pub(super) index: u32,
-    /// Lanes that have not ended.
+    /// Lanes that have not exited.
     pub(super) live: u32,
     pub(super) frames: Vec<Frame>,
     free: Vec<usize>,
@@ -78,7 +78,7 @@ pub(super) struct Warp {
     pub(super) fragments: Vec<Fragment>,
     /// Local memory, lane by lane.
     pub(super) local: Vec<Vec<u8>>,
-    /// Turns for which the present fragment keeps its place.
+    /// Turns for which the current fragment keeps running.
     pub(super) burst: u32,
 }
 
@@ -174,7 +174,7 @@ impl Warp {
         self.fragments.len() - 1
     }
 
-    /// Removes empty fragments and joins those at one place.
+    /// Removes empty fragments and joins those at the same instruction.
     pub(super) fn tidy(&mut self) {
         self.fragments.retain(|f| f.mask != 0);
         let mut k = 0;

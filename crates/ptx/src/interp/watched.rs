@@ -11,7 +11,7 @@ use crate::sem::{Barrier, CollectiveOp, MbarrierOp, Operation};
 use crate::types::Space;
 
 impl Exec<'_> {
-    /// A warp is about to run an instruction: it is shown, and so are its accesses, where it has some of known places.
+    /// Reports that a warp is about to run an instruction, and its accesses, if their addresses are known.
     pub(super) fn show(
         &self,
         common: &mut Common,
@@ -50,7 +50,7 @@ impl Exec<'_> {
         self.show_touch(common, warp, &touch)
     }
 
-    /// Lanes come to what orders accesses.
+    /// Reports that lanes execute an instruction that orders accesses.
     fn show_order(&self, common: &mut Common, warp: &Warp, inst: &Inst, frame: usize, active: u32) {
         let members = match inst.sem {
             Operation::Collective(what)

@@ -10,49 +10,49 @@ use crate::types::Scalar;
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-/// A matrix that lies in registers.
+/// A matrix in registers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Fragment {
     /// Which matrix: not [`Part::D`], which lies as [`Part::C`] does.
     pub part: Part,
     /// Rows of one matrix.
     pub rows: u16,
-    /// Its columns, of those that are kept.
+    /// Its stored columns.
     pub columns: u16,
     /// Bits of an element.
     pub bits: u32,
-    /// Of the four products of `m8n8k4` at once, where that makes a difference: the first factor lies column by column, or
-    /// the second row by row.
+    /// For the four products of `m8n8k4`, which have two layouts: the first factor is column-major, or the second
+    /// row-major.
     pub across: bool,
 }
 
 /// A bit of an element's row or column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bit {
-    /// Of the lane.
+    /// A bit of the lane's number.
     Lane(u32),
-    /// Of the register's number.
+    /// A bit of the register's number.
     Register(u32),
-    /// Of the place in the register.
+    /// A bit of the position in the register.
     Place(u32),
 }
 
 /// Bits of row, column, and number of the matrix, the lowest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Layout {
-    /// Of the row.
+    /// The bits of the row.
     pub row: Vec<Bit>,
-    /// Of the column.
+    /// The bits of the column.
     pub column: Vec<Bit>,
-    /// Of which matrix it is.
+    /// The bits of the matrix's number.
     pub matrix: Vec<Bit>,
 }
 
 use Part::{A, B, C};
 
-/// Fragment: which matrix, rows, columns, bits of an element, `true` where it lies across; and its layout: the
-/// bits of the row, of the column, and of the matrix where there are several. `l` is the lane, `r` the register, `p` the
-/// place in the register.
+/// Fragment: which matrix, rows, columns, bits of an element, `true` for the transposed layout; and its layout: the
+/// bits of the row, of the column, and of the matrix if there are several. `l` is the lane, `r` the register, `p` the
+/// position in the register.
 type Line = (Part, u16, u16, u32, bool, &'static str);
 
 #[rustfmt::skip]
@@ -138,7 +138,7 @@ fn bits(text: &str) -> Vec<Bit> {
 /// Registers of a fragment, at most.
 const MOST: u32 = 8;
 
-/// A layout, and the number of the element at each place.
+/// A layout, and the number of the element at each position.
 struct Known {
     layout: Layout,
     places: Vec<u16>,
@@ -158,8 +158,8 @@ fn table() -> &'static HashMap<Fragment, Known> {
     })
 }
 
-/// The fragment of a matrix of this type in an instruction of this shape; `across` where the first factor lies by columns
-/// or the second by rows. Of a sparse first factor, half of the columns are there.
+/// The fragment of a matrix of this type in an instruction of this shape; `across` if the first factor is
+/// column-major or the second row-major. A sparse first factor has half of the columns.
 pub fn of(shape: Shape, part: Part, ty: Scalar, across: bool, sparse: bool) -> Option<Fragment> {
     let Shape { m, n, k } = shape;
     let k_kept = if sparse { k / 2 } else { k };
@@ -181,8 +181,9 @@ impl Fragment {
         table().get(self).map(|known| &known.layout)
     }
 
-    /// For each register, lane and place in the register, in this order, the number of the element, counted row by row and
-    /// matrix by matrix; of the second factor column by column, so that what is multiplied lies in a row.
+    /// For each register, lane and position in the register, in this order, the number of the element, counted
+    /// row-major and matrix by matrix; for the second factor column-major, so that elements that are multiplied are
+    /// contiguous.
     pub fn places(&self) -> Option<&'static [u16]> {
         table().get(self).map(|known| known.places.as_slice())
     }

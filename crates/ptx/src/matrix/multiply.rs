@@ -17,14 +17,14 @@ struct Matrices {
     a: Vec<u64>,
     b: Vec<u64>,
     c: Vec<u64>,
-    /// Of each row of the first factor, which elements of a column of the second its elements meet.
+    /// For each row of the first factor, the elements of the second's column by which its elements are multiplied.
     meets: Option<Vec<u16>>,
     /// There are four of each.
     four: bool,
 }
 
-/// `d = a * b + c`: as many inputs and outputs as [`Multiply::operands`] and [`Multiply::results`] say, each a register of
-/// all lanes. Registers of lanes that are not there are zero.
+/// `d = a * b + c`: it takes and returns as many registers as [`Multiply::operands`] and [`Multiply::results`] say,
+/// each with all lanes. Registers of missing lanes are zero.
 pub fn multiply(what: &Multiply, inputs: &[Lanes], out: &mut [Lanes]) {
     let Some(found) = Matrices::of(what, inputs) else { return };
     let d = found.product(what);
@@ -42,7 +42,7 @@ fn fragment_of(what: &Multiply, part: Part) -> Option<Fragment> {
     fragment::of(what.shape, part, ty, across, sparse)
 }
 
-/// The elements of a matrix; single bits by 32 that lie in one register.
+/// The elements of a matrix; single bits in groups of 32 from one register.
 fn gather(fragment: Fragment, count: usize, registers: &[Lanes]) -> Option<Vec<u64>> {
     let places = fragment.places()?;
     let per = fragment.per_register();
@@ -113,8 +113,8 @@ impl Matrices {
         }
     }
 
-    /// Every element of the result, from a row, a column and a summand. Of a sparse row, the column's elements that it
-    /// meets; elements in words of so many.
+    /// Computes every element of the result from a row, a column and a summand. For a sparse row, only the column's
+    /// elements that it multiplies; elements are in words of so many.
     fn each<T: Copy + Default>(
         &self,
         what: &Multiply,
@@ -201,7 +201,7 @@ fn format(ty: Scalar) -> Format {
     }
 }
 
-/// Elements as factors, and the format that they are of. Those of 8 bits are halves as well.
+/// Elements as factors, and their format. 8-bit elements are converted to halves.
 fn factors(elements: &[u64], ty: Scalar, family: Family) -> (Vec<Factor>, Format) {
     let f = if ty.bits() == 8 { Format::F16 } else { format(ty) };
     if ty == Scalar::E4m3 && family == Family::Wgmma {
@@ -250,7 +250,7 @@ fn doubles(round: Round, a: &[u64], b: &[u64], c: u64) -> u64 {
     a.iter().zip(b).fold(c, |sum, (a, b)| alu::fused_doubles(*a, *b, sum, round))
 }
 
-/// What devices without the instruction do in its place: sums of singles.
+/// The alternative on devices without the instruction: sums of singles.
 fn singles(what: &Multiply, a: &[u64], b: &[u64], c: u64) -> u64 {
     let single = |v: u64| soft::convert(v, Format::F16, Format::F32, Round::Nearest);
     let fused = |a, b, c| soft::fma(a, b, c, Format::F32, Round::Nearest);
@@ -265,8 +265,8 @@ fn singles(what: &Multiply, a: &[u64], b: &[u64], c: u64) -> u64 {
     soft::convert(plus(plus(c, first), second), Format::F32, Format::F16, Round::Nearest)
 }
 
-/// Of each row of a sparse first factor, which elements of a column its elements meet. Words of four lanes in a row of
-/// lanes, from the selected one on, say it.
+/// For each row of a sparse first factor, the elements of a column by which its elements are multiplied. The metadata
+/// are words of four consecutive lanes, from the selected one on.
 fn met(what: &Multiply, selector: u8, words: &Lanes) -> Vec<u16> {
     let (m, k) = (usize::from(what.shape.m), usize::from(what.shape.k));
     let selection = what.selection() as usize;

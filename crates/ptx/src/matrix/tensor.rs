@@ -16,22 +16,22 @@ const KEPT: i32 = 25;
 /// The same where four warps multiply numbers of 8 bits; a single keeps as many of its fraction.
 const KEPT_SHORT: i32 = 13;
 
-/// The exponent that terms are shifted to, at least: what is smaller is cut off all the same.
+/// The least exponent that terms are shifted to: smaller terms are truncated all the same.
 const LEAST: i32 = -133;
 /// The exponent of a single's leading bit, at most.
 const LARGEST: i32 = 127;
 
 /// The exponent of zero: less than any sum of two.
 const NONE: i32 = -(1 << 20);
-/// The exponent of what is not finite: more than any sum, of zero's too.
+/// The exponent of infinities and NaNs: larger than that of any sum.
 const BEYOND: i32 = 1 << 22;
 
 /// A factor: `mantissa * 2^(exponent - fraction)`, where the fraction is the format's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Factor {
-    /// With its sign; of an infinity 1 or -1, of what is no number 0.
+    /// With its sign; 1 or -1 for an infinity, 0 for a NaN.
     mantissa: i32,
-    /// Of the leading bit of a normal number; [`NONE`] of zero, [`BEYOND`] of what is not finite.
+    /// The exponent of a normal number's leading bit; [`NONE`] for zero, [`BEYOND`] for infinities and NaNs.
     exponent: i32,
 }
 
@@ -151,7 +151,8 @@ mod tests {
 
     #[test]
     fn subnormal_e4m3_shift_terms_as_the_least_normal_ones() {
-        // 1 times 2^-7, which is subnormal, plus 2^-20, the last bit that is kept below a leading 2^-7, and is not below 2^-6.
+        // 1 times 2^-7, which is subnormal, plus 2^-20, the last bit that is kept below a leading 2^-7, and is not
+        // below 2^-6.
         let (one, least) = both(0x3c, 0x04);
         let (small, other) = both(0x04, 0x08);
         assert_eq!((least.mantissa, least.exponent), (512, -6));

@@ -23,8 +23,7 @@ const MAX_DEPTH: u32 = 100;
 /// Parses a whole PTX file.
 ///
 /// # Errors
-/// [`Error::Syntax`] at the first place that is not PTX; [`Error::TooLarge`]
-/// for absurd nesting.
+/// [`Error::Syntax`] at the first position that is not PTX; [`Error::TooLarge`] for absurd nesting.
 pub fn parse(text: &str) -> Result<Module<'_>, Error> {
     let tokens = tokens(text)?;
     Parser { tokens, at: 0, depth: 0, sources: Sources::default() }.module()

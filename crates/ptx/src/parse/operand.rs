@@ -92,8 +92,8 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// Whether `(` begins a constant expression rather than a call's list: a
-    /// cast, or a number in parentheses that goes on as an expression.
+    /// Whether `(` begins a constant expression rather than a call's list: a cast, or a parenthesised number followed
+    /// by an operator.
     fn constant_in_parentheses(&self) -> bool {
         if matches!(self.peek_at(1), Token::Dot("s64" | "u64")) {
             return true;
@@ -116,8 +116,8 @@ impl<'a> Parser<'a> {
         false
     }
 
-    /// Whether the operand at hand follows another one of an instruction that
-    /// is no call: then parentheses hold a number.
+    /// Whether the current operand follows another one of an instruction that is no call: then parentheses contain a
+    /// number.
     fn in_list(&self) -> bool {
         for (token, ..) in self.tokens.iter().take(self.at).rev() {
             match token {

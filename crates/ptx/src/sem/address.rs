@@ -11,7 +11,7 @@ use crate::types::Space;
 pub struct Address {
     /// What is done.
     pub op: AddressOp,
-    /// Of which space: constant, global, local, shared, parameters.
+    /// The space: constant, global, local, shared, parameters.
     pub space: Space,
 }
 
@@ -22,9 +22,9 @@ pub enum AddressOp {
     ToGeneric,
     /// A generic one becomes one of the space.
     FromGeneric,
-    /// Whether a generic one lies in the space; of shared memory, in the block's own.
+    /// Whether a generic address lies in the space; for shared memory, in the block's own.
     IsIn,
-    /// Whether a generic one lies in the shared memory of any block of the cluster.
+    /// Whether a generic address lies in the shared memory of any block of the cluster.
     IsInCluster,
 }
 

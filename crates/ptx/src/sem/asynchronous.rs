@@ -18,8 +18,8 @@ pub struct Asynchronous {
     pub op: AsyncOp,
     /// Where bytes go, by operand 0: shared, global or generic.
     pub to: Space,
-    /// The place of the operand that is a barrier object, to which the bytes are told, in the same space as
-    /// [`Asynchronous::to`]; `None` where groups are waited for.
+    /// The index of the barrier-object operand, to which the bytes are signalled, in the same space as
+    /// [`Asynchronous::to`]; `None` for groups.
     pub barrier: Option<u8>,
 }
 
@@ -33,20 +33,20 @@ pub enum AsyncOp {
         /// 1, 2 or 4.
         parts: u8,
     },
-    /// Operand 1 is combined with what is there.
+    /// Operand 1 is combined with the value in memory.
     Reduce(Update),
     /// Bytes are copied from operand 1, as many as operand 2 says.
     Copy {
         /// Where they are: global memory, or the block's shared memory.
         from: Space,
-        /// To all blocks of the cluster of which operand 4 has a bit, at the same place in each.
+        /// To all blocks of the cluster whose bit is set in operand 4, at the same offset in each.
         multicast: bool,
-        /// They are elements that are combined with what is there.
+        /// The elements are combined with those in memory.
         combine: Option<Update>,
     },
-    /// A box of a tensor is copied between it and shared memory, operand 0. Operand 1 is the address of the tensor map,
-    /// then comes a coordinate for each axis; where it is a load the barrier object; of columns what is added to each pixel's
-    /// coordinates, in 16 bits each; and a mask of blocks behind that.
+    /// Copies a box of a tensor to or from shared memory, operand 0. Operand 1 is the address of the tensor map,
+    /// followed by a coordinate for each axis; for a load the barrier object; in im2col mode the offsets of each
+    /// pixel, 16 bits each; and then a block mask.
     Tensor {
         /// Axes of the tensor.
         axes: u8,
@@ -54,9 +54,9 @@ pub enum AsyncOp {
         columns: bool,
         /// Into shared memory; else out of it.
         load: bool,
-        /// To all blocks of the cluster of which the mask has a bit, at the same place in each.
+        /// To all blocks of the cluster whose bit is set in the mask, at the same offset in each.
         multicast: bool,
-        /// How elements are combined with what is there.
+        /// How elements are combined with those in memory.
         combine: Option<Combine>,
     },
     /// A field of the tensor map at operand 0 becomes operand 1.
@@ -97,7 +97,8 @@ fn bulk(words: &mut Reader<'_>, completes: bool) -> Result<Asynchronous, Unsuppo
     let group = words.take(Word::BulkGroup);
     let (global, near) = (words.take(Word::Global), words.take(Word::SharedCta));
     let far = words.take(Word::SharedCluster);
-    // Which space is meant first, how the end is told says: only copies to global memory are waited for in groups.
+    // The completion mechanism selects which space comes first: only copies to global memory are waited for in
+    // groups.
     let (to, from) = match (global, group, completes) {
         (true, true, false) => (Space::Global, Space::Shared),
         (true, false, true) => (Space::Shared, Space::Global),

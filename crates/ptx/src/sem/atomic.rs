@@ -11,14 +11,14 @@ use crate::types::{Kind, Scalar};
 /// An atomic operation on memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Atomic {
-    /// What becomes of the value.
+    /// The update of the value.
     pub update: Update,
     /// Where, and in which order; its element is that of the update.
     pub access: Access,
 }
 
-/// How a value and an operand become a new value. Of integers the type is `b32`, `u64` and so on, of which only
-/// [`Update::Min`] and [`Update::Max`] ask for a sign.
+/// How a value and an operand become a new value. For integers the type is `b32`, `u64` and so on; only
+/// [`Update::Min`] and [`Update::Max`] depend on the sign.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Update {
     /// Sum of integers, which wraps.

@@ -12,13 +12,13 @@ use crate::table::{Op, Word};
 pub enum Barrier {
     /// Wait until all have come.
     Sync,
-    /// Come, and go on.
+    /// Arrive, and go on.
     Arrive,
     /// Wait, and learn what the predicates of all are together.
     Reduce(Reduction),
-    /// Come to the barrier of the cluster, and go on.
+    /// Arrive at the barrier of the cluster, and go on.
     ClusterArrive,
-    /// Wait until all of the cluster have come that have not ended.
+    /// Wait until all live threads of the cluster have arrived.
     ClusterWait,
     /// Wait until the four warps have come that make a product together. Its number is theirs: warps `4n` to `4n + 3`.
     Warpgroup,
@@ -54,7 +54,7 @@ pub enum Reduction {
 /// A fence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Fence {
-    /// Of which all threads of the scope see one order (`fence.sc`, `membar`).
+    /// A fence in the one order that all threads of the scope see (`fence.sc`, `membar`).
     Sequential(Scope),
     /// Between acquire and release; or of accesses by other ways (proxies), of which there are none here.
     AcquireRelease(Option<Scope>),

@@ -14,7 +14,7 @@ use crate::types::{Kind, Scalar};
 pub struct Bits {
     /// What is computed.
     pub op: BitOp,
-    /// Of so many bits; a predicate has one. A shift to the right, `bfe`, `bfind` and `szext` look at the sign.
+    /// The type; a predicate has one bit. A shift to the right, `bfe`, `bfind` and `szext` depend on the sign.
     pub ty: Scalar,
 }
 
@@ -46,7 +46,7 @@ pub enum BitOp {
     Popc,
     Clz,
     Brev,
-    /// The highest bit that is not the sign: its number, or how far to the left it has to be shifted.
+    /// The highest bit that differs from the sign: its number, or the distance by which it must be shifted left.
     Bfind {
         amount: bool,
     },
@@ -61,7 +61,7 @@ pub enum BitOp {
     },
 }
 
-/// How two truth values become one.
+/// How two predicates are combined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(missing_docs)] // named as in the ISA manual
 pub enum Logic {

@@ -73,7 +73,7 @@ impl fmt::Display for Class {
 }
 
 impl Operation {
-    /// The class that it belongs to.
+    /// The operation's class.
     pub const fn class(&self) -> Class {
         match self {
             Operation::Integer(_) => Class::Integer,

@@ -10,7 +10,7 @@ use crate::types::Scalar;
 /// A question about an address of shared memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ClusterAddress {
-    /// What is asked.
+    /// The query.
     pub op: ClusterOp,
     /// The address is a generic one, else one of the shared window.
     pub generic: bool,
@@ -18,10 +18,10 @@ pub struct ClusterAddress {
     pub ty: Scalar,
 }
 
-/// What is asked of an address.
+/// The query about an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ClusterOp {
-    /// Where the block with the rank of operand 1 has what lies there.
+    /// The address that corresponds to it in the block with the rank of operand 1.
     Map,
     /// The rank of the block whose memory it is.
     Rank,

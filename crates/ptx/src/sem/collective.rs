@@ -13,7 +13,7 @@ use crate::types::Scalar;
 pub struct Collective {
     /// What it gives.
     pub op: CollectiveOp,
-    /// Its lanes, named by the last operand, wait for one another; else whoever is there takes part.
+    /// The lanes named by the last operand wait for one another; otherwise all active lanes take part.
     pub sync: bool,
 }
 
@@ -26,16 +26,16 @@ pub enum CollectiveOp {
     Vote(Vote),
     /// Which lanes have the same value of this type.
     Match {
-        /// Of which type.
+        /// The type.
         ty: Scalar,
-        /// All lanes, and whether all have it; else those that have what the lane has.
+        /// Whether all lanes have the same value, and all their bits; else the lanes that have this lane's value.
         all: bool,
     },
     /// All lanes' values combined.
     Reduce {
         /// How two are combined.
         update: Update,
-        /// Of numbers without their signs.
+        /// On absolute values.
         absolute: bool,
         /// NaN where one of them is; else NaNs do not count.
         nan: bool,
@@ -47,7 +47,7 @@ pub enum CollectiveOp {
 }
 
 impl CollectiveOp {
-    /// How many operands lanes bring, before the one that names who takes part.
+    /// The number of operands of each lane, before the member mask.
     pub fn operands(self) -> usize {
         match self {
             CollectiveOp::Shuffle(_) => 3,
@@ -71,26 +71,26 @@ impl CollectiveOp {
 /// Which lane a shuffle reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Way {
-    /// So many before it.
+    /// The lane whose number is lower by the operand.
     Up,
-    /// So many behind it.
+    /// The lane whose number is higher by the operand.
     Down,
-    /// That with the number's bits changed.
+    /// The lane whose number differs in the operand's bits.
     Butterfly,
-    /// That with the number, in its segment.
+    /// The lane with the operand's number, in its segment.
     Index,
 }
 
-/// What a vote asks.
+/// The result of a vote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Vote {
-    /// Whether all say yes.
+    /// Whether all predicates are true.
     All,
-    /// Whether one does.
+    /// Whether any predicate is true.
     Any,
-    /// Whether all say the same.
+    /// Whether all predicates are equal.
     Uniform,
-    /// Who says yes, a bit for each.
+    /// The lanes with a true predicate, one bit each.
     Ballot,
 }
 

@@ -27,14 +27,14 @@ pub struct Compare {
 pub enum Compared {
     /// Integers.
     Integers {
-        /// Of so many bits.
+        /// The number of bits.
         bits: u32,
         /// As signed ones.
         signed: bool,
     },
     /// Numbers.
     Floats {
-        /// Of this format.
+        /// The format.
         ty: Scalar,
         /// Subnormal ones are zeros.
         flush: bool,
@@ -78,7 +78,7 @@ pub struct Set {
     pub truth: Scalar,
 }
 
-/// What the third operand's sign is looked at in.
+/// The type in which the third operand's sign is tested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Selector {
     /// An integer.
@@ -93,7 +93,7 @@ pub enum Selector {
 /// A test of one number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Test {
-    /// What is asked.
+    /// The property to test.
     pub is: FloatClass,
     /// The number's format.
     pub ty: Scalar,

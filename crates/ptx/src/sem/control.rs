@@ -7,14 +7,14 @@ use super::reader::{Reader, Unsupported};
 use crate::table::{Op, Word};
 use crate::types::{Kind, Scalar};
 
-/// Where lanes go on.
+/// Control flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Control {
     /// At the instruction that operand 0 names.
     Branch,
-    /// At that of the instructions of operand 1 which operand 0 says; behind the branch where there are not so many.
+    /// Jumps to the instruction of operand 1's list that operand 0 selects; beyond the list it falls through.
     BranchTable,
-    /// In a function, and afterwards behind the call.
+    /// Continues in a function, and afterwards after the call.
     Call,
     /// Behind the call that the function was entered by; in a kernel nowhere.
     Return,
@@ -33,7 +33,7 @@ impl Control {
 
 /// The type of a `mov`: its one value, or its parts together, have so many bits.
 pub(super) fn moved(words: &mut Reader<'_>) -> Result<Scalar, Unsupported> {
-    // Policies: the checker has put their values in place of their operands.
+    // Policies: the checker has replaced their operands by the values.
     for word in [Word::Fractional, Word::Range, Word::Cvt, Word::L2, Word::Global] {
         words.take(word);
     }

@@ -13,13 +13,13 @@ use crate::types::{Kind, Scalar};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(missing_docs)] // the types
 pub enum Convert {
-    /// Of integers: cut or extended, or taken to the nearest that the type has.
+    /// Between integers: truncated or extended, or clamped to the type.
     Integer { from: Scalar, to: Scalar, saturate: bool },
     /// An integer to a number.
     FromInteger { from: Scalar, to: Scalar, round: Round, clamp: Clamp },
     /// A number to an integer, the nearest that the type has.
     ToInteger { from: Scalar, to: Scalar, round: Round, flush: bool },
-    /// Of numbers.
+    /// Between numbers.
     Float { from: Scalar, to: Scalar, mode: Mode },
     /// A single to TensorFloat-32.
     Tf32(Mode),
@@ -36,7 +36,7 @@ pub enum Convert {
 }
 
 impl Convert {
-    /// Whether one register holds what is converted.
+    /// Whether the source is one register.
     pub const fn is_of_one(&self) -> bool {
         !matches!(
             self,
@@ -50,7 +50,7 @@ impl Convert {
 pub struct Mode {
     /// How it rounds.
     pub round: Round,
-    /// To a whole number, in the format that it has.
+    /// To an integer, in the same format.
     pub whole: bool,
     /// Subnormal numbers become zeros.
     pub flush: bool,
@@ -125,7 +125,7 @@ pub(super) fn lower(words: &mut Reader<'_>) -> Result<Convert, Unsupported> {
         }
         _ if integer(to) && number(from) => {
             let round = words.need(&WHOLE, "a rounding to integers such as `.rzi`")?;
-            // Beyond the type it clamps whether told to or not (ISA, `cvt`).
+            // Beyond the type's range it clamps in any case (ISA, `cvt`).
             words.take(Word::Sat);
             Ok(Convert::ToInteger { from, to, round, flush: words.take(Word::Ftz) })
         }

@@ -11,9 +11,9 @@ use crate::types::Scalar;
 /// A copy from global memory, operand 1, to shared memory, operand 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct CopyAsync {
-    /// Bytes that are written: 16 at most.
+    /// Bytes to write: at most 16.
     pub bytes: u8,
-    /// Those that are read; the rest is zero.
+    /// Bytes to read; the rest is zero.
     pub source: Source,
 }
 

@@ -13,9 +13,9 @@ use crate::types::Scalar;
 pub struct Float {
     /// What is computed.
     pub op: FloatOp,
-    /// Of numbers of this format: `f16`, `bf16`, `f32`, `f64`.
+    /// The format: `f16`, `bf16`, `f32`, `f64`.
     pub ty: Scalar,
-    /// Of both halves of a register, each by itself.
+    /// On both halves of a register, each by itself.
     pub packed: bool,
     /// How the result rounds.
     pub round: Round,
@@ -65,18 +65,18 @@ pub enum Precision {
 /// How the lesser or greater of numbers is found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Extreme {
-    /// NaN where an operand is; else the one that is a number.
+    /// NaN if an operand is NaN; otherwise the operand that is a number.
     pub nan: bool,
-    /// Of magnitudes.
+    /// On absolute values.
     pub absolute: bool,
     /// The result gets the signs' exclusive or.
     pub xorsign: bool,
-    /// Of three operands.
+    /// With three operands.
     pub three: bool,
 }
 
 impl Extreme {
-    /// Of two operands, as they are; a number before a NaN.
+    /// With two operands, unchanged; a number is preferred to a NaN.
     pub const fn is_plain(self) -> bool {
         !(self.nan || self.absolute || self.xorsign || self.three)
     }
@@ -91,7 +91,7 @@ impl Float {
     }
 }
 
-/// What becomes of results beyond a range.
+/// The clamping of results to a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Clamp {
     /// They stay.

@@ -11,14 +11,14 @@ use crate::types::{Kind, Scalar};
 pub struct Integer {
     /// What is computed.
     pub op: IntegerOp,
-    /// Of numbers of this type.
+    /// The type.
     pub ty: Scalar,
-    /// Of both halves of a register, each by itself.
+    /// On both halves of a register, each by itself.
     pub packed: bool,
 }
 
-/// What is computed of integers. A result wraps around where nothing else is said; `saturate` takes what is beyond the
-/// type to its least or greatest number, `relu` what is negative to 0.
+/// Integer operations. A result wraps around unless stated otherwise; `saturate` clamps it to the type's range,
+/// `relu` clamps negative results to 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(missing_docs)] // named as in the ISA manual
 pub enum IntegerOp {
@@ -47,7 +47,7 @@ pub enum IntegerOp {
         saturate: bool,
     },
     MadWide,
-    /// Of 24 bits: the lower 32 bits of 48, or the upper.
+    /// On 24 bits: the lower 32 bits of 48, or the upper.
     Mul24(Half),
     Mad24 {
         half: Half,
@@ -75,7 +75,7 @@ pub enum IntegerOp {
     },
 }
 
-/// Of a product that is twice as wide as its factors.
+/// The part of a product that is twice as wide as its factors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Half {
     /// `.lo`.
@@ -85,7 +85,7 @@ pub enum Half {
 }
 
 impl IntegerOp {
-    /// Whether a result may be another than the bits of the sum, difference or choice that it is of.
+    /// Whether a result may differ from the bits of the plain sum, difference or selection.
     pub const fn clamps(self) -> bool {
         use IntegerOp::*;
         match self {
@@ -119,7 +119,7 @@ pub(super) fn lower(words: &mut Reader<'_>) -> Result<Integer, Unsupported> {
         Op::Mad => Mad { half: half(words)?, saturate: words.take(Word::Sat) },
         Op::Mul24 => Mul24(half(words)?),
         Op::Mad24 => Mad24 { half: half(words)?, saturate: words.take(Word::Sat) },
-        // Whether the flag is a result is said by the results; it is an operand behind the others.
+        // The number of results says whether the flag is one; as an operand it follows the others.
         Op::AddCarry => AddCarry { carry_in: given > 2 },
         Op::SubCarry => SubCarry { carry_in: given > 2 },
         Op::MadCarry => MadCarry { half: half(words)?, carry_in: given > 3 },

@@ -10,8 +10,8 @@ use crate::soft::Round;
 use crate::table::{Op, Part, Word, Words};
 use crate::types::Scalar;
 
-/// Whose fragments, and whose sums: the manual says where an element lies in those of `mma`, and of a warp's part of `wgmma`
-/// where they are the same; of `wmma`, only devices know.
+/// The fragments and the arithmetic of sums: the manual defines the elements' positions for `mma`, and for a warp's
+/// part of `wgmma` where they are the same; for `wmma` only devices define them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[allow(missing_docs)] // named as in the ISA manual
 pub enum Family {
@@ -32,23 +32,23 @@ pub struct Shape {
 /// `d = a * b + c`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Multiply {
-    /// Whose fragments its operands are.
+    /// The fragments of its operands.
     pub family: Family,
-    /// Of one product; `m8n8k4` of numbers of 16 bits are four.
+    /// The shape of one product; `m8n8k4` of 16-bit numbers is four products.
     pub shape: Shape,
     /// The type of the first factor's elements.
     pub a: Scalar,
-    /// Of the second factor's.
+    /// The type of the second factor.
     pub b: Scalar,
-    /// Of what is added.
+    /// The type of the summand.
     pub c: Scalar,
-    /// Of the result.
+    /// The type of the result.
     pub d: Scalar,
     /// The first factor lies column by column.
     pub a_columns: bool,
     /// The second factor lies row by row.
     pub b_rows: bool,
-    /// Integers that are too large become the largest there is.
+    /// Integer results are clamped to the type's range.
     pub saturate: bool,
     /// How sums of doubles are rounded.
     pub round: Round,
@@ -77,7 +77,7 @@ const SHAPES: [(Word, Shape); 15] = [
     (Word::M16n16k8, Shape { m: 16, n: 16, k: 8 }),
 ];
 
-/// Whether the first factor lies by columns, and the second by rows.
+/// Whether the first factor is column-major, and the second row-major.
 const LAYOUTS: [(Word, (bool, bool)); 4] = [
     (Word::RowCol, (false, false)),
     (Word::RowRow, (false, true)),

@@ -25,9 +25,9 @@ pub enum MbarrierOp {
     Init,
     /// Arrivals; the state before them.
     Arrive {
-        /// The operand is a number of bytes that are awaited, too; one arrives.
+        /// The operand is also a number of bytes to expect; one thread arrives.
         expect: bool,
-        /// Whoever arrives is not expected in later phases.
+        /// The arriving thread is not expected in later phases.
         drop: bool,
     },
     /// The thread's copies have arrived.

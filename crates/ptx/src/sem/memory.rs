@@ -45,13 +45,13 @@ pub enum Scope {
 /// How an access is ordered for others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Order {
-    /// Not at all: nobody else looks.
+    /// Unordered: no other thread accesses it.
     Weak,
     /// As relaxed, and never left out or done twice.
     Volatile,
     /// Done for others as one access.
     Relaxed(Scope),
-    /// Accesses behind it stay behind it.
+    /// Later accesses stay after it.
     Acquire(Scope),
     /// Accesses before it stay before it.
     Release(Scope),

@@ -20,7 +20,7 @@ type AskAndTell = unsafe extern "C" fn(Str, Ptr, i32, Flags64, Ptr) -> i32;
 static ASK: AtomicUsize = AtomicUsize::new(0);
 static ASK_AND_TELL: AtomicUsize = AtomicUsize::new(0);
 
-/// What stands in the place of libcuda's function with this number, at `address`.
+/// The replacement of libcuda's function with this number, at `address`.
 pub fn instead(index: usize, address: usize) -> Option<*const ()> {
     let (real, ours) = match index {
         _ if index == Driver::cuGetProcAddress as usize => (&ASK, ask as Ask as *const ()),

@@ -17,9 +17,9 @@ pub const GRAIN: u64 = 512;
 /// A run of addresses, from 0 on.
 #[derive(Default)]
 pub struct Heap {
-    /// Allocations: bytes by place, including freed ones until their work is over.
+    /// Allocations: bytes by offset, including freed ones until their work is over.
     taken: BTreeMap<u64, u64>,
-    /// Freed allocations that may still be in use: place, stream, the end of their work.
+    /// Freed allocations that may still be in use: offset, stream, the end of their work.
     freed: Vec<(u64, u64, Signal)>,
     blocks: BTreeSet<u64>,
 }
@@ -30,8 +30,8 @@ impl Heap {
         self.blocks.len() as u64 * BLOCK
     }
 
-    /// Finds a place for an allocation: the one that reserves least, the lowest of equals. `None`
-    /// where more than `most` bytes would be reserved, 0 for no limit.
+    /// Finds an offset for an allocation: the one that reserves least, the lowest of equals. `None` if more than
+    /// `most` bytes would be reserved, 0 for no limit.
     pub fn take(&mut self, bytes: u64, stream: u64, most: u64) -> Option<u64> {
         self.settle(Some(stream));
         let bytes = bytes.checked_next_multiple_of(GRAIN)?;
@@ -58,14 +58,14 @@ impl Heap {
         Some(place)
     }
 
-    /// How many blocks an allocation at a place would add.
+    /// How many blocks an allocation at an offset would add.
     fn missing(&self, place: u64, bytes: u64) -> u64 {
         let all = blocks(place, bytes);
         let count = all.end - all.start;
         count - self.blocks.range(all).count() as u64
     }
 
-    /// An allocation was freed in a stream; its place is free there at once, elsewhere when `done`.
+    /// An allocation was freed in a stream; that stream may reuse it at once, others when `done` is complete.
     pub fn free(&mut self, place: u64, stream: u64, done: Signal) {
         self.freed.push((place, stream, done));
     }

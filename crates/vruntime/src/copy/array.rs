@@ -63,7 +63,7 @@ functions! {
     }
 }
 
-/// An array and a place in it: bytes from the row's start, row.
+/// An array and a position in it: bytes from the row's start, row.
 type Place = (Ptr, usize, usize);
 
 fn in_array((array, x, y): Place) -> Side2D {
@@ -105,7 +105,7 @@ fn from_array(
 enum End {
     /// An address, of a kind of memory.
     Linear(usize, i32),
-    /// A place in an array, and the bytes of its rows.
+    /// A position in an array, and the bytes of its rows.
     Array(Place, usize),
 }
 
@@ -142,7 +142,7 @@ impl End {
         }
     }
 
-    /// The place `bytes` further on.
+    /// The position `bytes` further on.
     fn after(self, bytes: usize) -> Self {
         match self {
             Self::Linear(at, kind) => Self::Linear(at.wrapping_add(bytes), kind),

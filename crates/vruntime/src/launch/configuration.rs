@@ -24,13 +24,14 @@ const NONE: Dim3 = Dim3 { x: 0, y: 0, z: 0 };
 /// More than one is pushed only where evaluating a stub's arguments launches something else.
 const DEPTH: usize = 16;
 
-/// Small: every thread of the program has room for it on its stack, and threads with the least stack that there is (16 KiB) have
-/// 2 KiB left.
+/// Small: each thread has it in its thread-local storage, and a thread with the smallest possible stack (16 KiB) has
+/// only 2 KiB left.
 struct Stack {
     depth: Cell<usize>,
     first: Cell<Configuration>,
-    /// All behind the first, the newest last. It is freed when the last of them is popped and has no destructor: destructors of
-    /// the program's thread-local objects and handlers at its end launch, too, and would find a stack that is gone.
+    /// All but the first, the newest last. It is freed when the last of them is popped, and has no destructor:
+    /// destructors of the program's thread-local objects and exit handlers launch kernels, too, and would find a
+    /// destroyed stack.
     more: RefCell<ManuallyDrop<Vec<Configuration>>>,
 }
 

@@ -7,7 +7,7 @@
 
 use std::fmt::Write as _;
 
-/// What precedes the type of what is filled; the number of elements that a thread does at once comes before the second.
+/// The mangled name up to the type of the elements; the number of elements per thread comes before the second type.
 const UNROLLED: &str = "_ZN2at6native27unrolled_elementwise_kernelINS0_";
 const VECTORIZED: &str = "_ZN2at6native29vectorized_elementwise_kernelILi";
 const FILL: &str = "11FillFunctorI";

@@ -96,8 +96,8 @@ impl Kernel {
 }
 
 impl Kernel {
-    /// This kernel from a text of ours, where no image of the program's runs here. Not on
-    /// NVIDIA's driver, whose answer is passed on.
+    /// This kernel from cushim's own PTX, if no image of the program's can run here. Not on NVIDIA's driver, whose
+    /// error is passed on.
     #[cold]
     fn load_known(&'static self) -> Option<Func> {
         if self.name == 0 || backend::chosen() == Some(Backend::Driver) {

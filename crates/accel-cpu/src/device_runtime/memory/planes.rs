@@ -12,7 +12,7 @@ use super::{KINDS, fill, reachable};
 const PARAMETERS: usize = 160;
 /// Words of each side: array, position in three axes (bytes, rows, planes), pointer, pitch, bytes and rows of a plane.
 const SIDE: usize = 8;
-/// Planes of one fill, at most: a bound of ours, so that a number that is nonsense takes no memory.
+/// The most planes of one fill: cushim's bound, so that an absurd number takes no memory.
 const MOST_PLANES: u64 = 1 << 16;
 
 /// One side of a copy: where it begins, bytes from row to row and from plane to plane.
@@ -82,7 +82,7 @@ pub fn copied(caller: &dyn Caller, from: u64) -> Result<Option<Work>, i32> {
     })))
 }
 
-/// Bytes of planes that are set: a pointer, its pitch and its rows; the value; the extent.
+/// The bytes of planes to set: a pointer, its pitch and its rows; the value; the extent.
 ///
 /// # Errors
 /// The number of the error.

@@ -44,7 +44,7 @@ pub struct Data {
     pub block: [u32; 3],
 }
 
-/// /// The storage of a pair.
+/// The storage of a pair.
 pub struct Pair {
     next: AtomicU32,
     data: UnsafeCell<Data>,

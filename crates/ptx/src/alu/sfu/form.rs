@@ -7,7 +7,7 @@ use super::{INFINITY, NAN, ONE, Row, SIGN};
 
 /// 2^24, by which subnormal numbers become normal ones.
 const UP: f32 = 16_777_216.0;
-/// 1 / 4, by which numbers above 2^126 get a reciprocal that is no subnormal number.
+/// 1 / 4: scales numbers above 2^126, so that their reciprocal is not subnormal.
 const DOWN: f32 = 0.25;
 
 #[inline(always)]
@@ -47,7 +47,7 @@ pub fn rcp<const FTZ: bool>(x: u32) -> u32 {
     rcp_by::<FTZ>(x, |n, p| super::RCP.row(n, p))
 }
 
-/// The same, where somebody else looks up the coefficients of an interval and squares the place.
+/// The same, with `look` for the coefficients of an interval and the square of the offset.
 #[inline(always)]
 pub fn rcp_by<const FTZ: bool>(x: u32, look: impl FnMut(u32, u32) -> Row) -> u32 {
     if FTZ {
@@ -64,7 +64,7 @@ pub fn rsqrt<const FTZ: bool>(x: u32) -> u32 {
     rsqrt_by::<FTZ>(x, |n, p| super::RSQRT.row(n, p))
 }
 
-/// The same, where somebody else looks up the coefficients of an interval and squares the place.
+/// The same, with `look` for the coefficients of an interval and the square of the offset.
 #[inline(always)]
 pub fn rsqrt_by<const FTZ: bool>(x: u32, look: impl FnMut(u32, u32) -> Row) -> u32 {
     if FTZ {
@@ -80,7 +80,7 @@ pub fn sqrt<const FTZ: bool>(x: u32) -> u32 {
     sqrt_by::<FTZ>(x, |n, p| super::SQRT.row(n, p))
 }
 
-/// The same, where somebody else looks up the coefficients of an interval and squares the place.
+/// The same, with `look` for the coefficients of an interval and the square of the offset.
 #[inline(always)]
 pub fn sqrt_by<const FTZ: bool>(x: u32, look: impl FnMut(u32, u32) -> Row) -> u32 {
     if FTZ {
@@ -96,7 +96,7 @@ pub fn ex2<const FTZ: bool>(x: u32) -> u32 {
     ex2_by::<FTZ>(x, |n, p| super::EX2.row(n, p))
 }
 
-/// The same, where somebody else looks up the coefficients of an interval and squares the place.
+/// The same, with `look` for the coefficients of an interval and the square of the offset.
 #[inline(always)]
 pub fn ex2_by<const FTZ: bool>(x: u32, look: impl FnMut(u32, u32) -> Row) -> u32 {
     if FTZ {
@@ -116,7 +116,7 @@ pub fn lg2<const FTZ: bool>(x: u32) -> u32 {
     lg2_by::<FTZ>(x, |n, p| super::LG2.row(n, p))
 }
 
-/// The same, where somebody else looks up the coefficients of an interval and squares the place.
+/// The same, with `look` for the coefficients of an interval and the square of the offset.
 #[inline(always)]
 pub fn lg2_by<const FTZ: bool>(x: u32, look: impl FnMut(u32, u32) -> Row) -> u32 {
     if FTZ {
@@ -154,7 +154,7 @@ pub fn div<const FTZ: bool, const FULL: bool>(a: u32, b: u32) -> u32 {
     div_by::<FTZ, FULL>(a, b, |n, p| super::RCP.row(n, p))
 }
 
-/// The same, where somebody else looks up the coefficients of an interval and squares the place.
+/// The same, with `look` for the coefficients of an interval and the square of the offset.
 #[inline(always)]
 pub fn div_by<const FTZ: bool, const FULL: bool>(
     a: u32,
@@ -169,7 +169,7 @@ pub fn div_by<const FTZ: bool, const FULL: bool>(
     times_reciprocal::<FTZ>(a, super::rcp_by(b, look))
 }
 
-/// A quotient of a dividend and the divisor's reciprocal, if the divisor is none that is scaled.
+/// A quotient from a dividend and the divisor's reciprocal, if the divisor needs no scaling.
 #[inline(always)]
 pub fn times_reciprocal<const FTZ: bool>(a: u32, reciprocal: u32) -> u32 {
     let v = mul(if FTZ { flush(a) } else { a }, f(reciprocal));

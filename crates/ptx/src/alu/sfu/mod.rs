@@ -47,13 +47,13 @@ pub enum Interpolated {
 pub struct Coefficients {
     /// The value at the beginning of each interval.
     pub first: &'static [u32],
-    /// The factors of the place in it (the upper 20 bits) and of its square (12).
+    /// The factors of the offset in it (the upper 20 bits) and of its square (12).
     pub factors: &'static [i32],
     /// Both, the value in the lower half.
     pub both: &'static [u64],
 }
 
-/// Those of a function.
+/// The coefficients of a function.
 pub fn coefficients(of: Interpolated) -> Coefficients {
     macro_rules! all_of {
         ($($name:ident: $table:ident),* $(,)?) => {
@@ -67,24 +67,24 @@ pub fn coefficients(of: Interpolated) -> Coefficients {
     all_of!(Rcp: RCP, Rsqrt: RSQRT, Sqrt: SQRT, Ex2: EX2, Lg2: LG2, Sin: SIN)
 }
 
-/// What the unit's polynomial takes in an interval, at a place of 17 bits.
+/// The inputs of the unit's polynomial: an interval, and an offset of 17 bits in it.
 pub fn row(of: Interpolated, interval: u32, place: u32) -> Row {
     let table = coefficients(of);
     let at = interval as usize % table.first.len();
     Row { first: table.first[at], factors: table.factors[at], square: square(place) }
 }
 
-/// The number of an interval, and a place of 17 bits in it.
+/// The number of an interval, and an offset of 17 bits in it.
 #[inline(always)]
 fn split(x: u32) -> (u32, u32) {
     (x >> 17, x & 0x1_ffff)
 }
 
-/// What is below 2^52 and not negative as a single with `point` bits behind the point, cut off; of those whose exponent is
-/// none, the bits modulo 2^32. Zero is positive.
+/// Converts a fixed-point number with `point` fraction bits, at least 0 and below 2^52, to a single, truncated; if
+/// the exponent is out of range, its bits wrap modulo 2^32. Zero is positive.
 #[inline(always)]
 fn single(v: i64, point: u32) -> u32 {
-    // Few processors convert vectors of 64 bits; the bits behind those of 2^52 are a whole number.
+    // Few processors convert vectors of 64-bit integers; the mantissa of 2^52 plus a number is that number.
     const BIG: f64 = (1u64 << 52) as f64;
     let bits = (f64::from_bits(BIG.to_bits() | v.cast_unsigned()) - BIG).to_bits() >> 29;
     if v == 0 { 0 } else { bits.wrapping_sub(u64::from(1023 - 127 + point) << 23) as u32 }
@@ -111,7 +111,7 @@ pub fn rcp(x: u32) -> u32 {
     rcp_by(x, |n, p| RCP.row(n, p))
 }
 
-/// The same, where somebody else looks up the coefficients of an interval and squares the place.
+/// The same, with `look` for the coefficients of an interval and the square of the offset.
 #[inline(always)]
 pub fn rcp_by(x: u32, look: impl FnMut(u32, u32) -> Row) -> u32 {
     let (sign, e, fraction) = (x & SIGN, x >> 23 & 0xff, x & (ONE - 1));
@@ -129,7 +129,7 @@ fn halve(e: u32, bias: u32, fraction: u32) -> (i32, u32) {
     (e >> 1, fraction | (e & 1).cast_unsigned() << 23)
 }
 
-/// What the roots of all that is no positive number are: of zeros, that of infinity, and NaN.
+/// The roots of all operands that are not positive numbers: zeros, infinities, and NaN.
 #[inline(always)]
 fn root(x: u32, v: u32, of_zero: u32, of_infinity: u32) -> u32 {
     let v = if x >= INFINITY { NAN } else { v };
@@ -143,7 +143,7 @@ pub fn rsqrt(x: u32) -> u32 {
     rsqrt_by(x, |n, p| RSQRT.row(n, p))
 }
 
-/// The same, where somebody else looks up the coefficients of an interval and squares the place.
+/// The same, with `look` for the coefficients of an interval and the square of the offset.
 #[inline(always)]
 pub fn rsqrt_by(x: u32, look: impl FnMut(u32, u32) -> Row) -> u32 {
     let (half, fraction) = halve(x >> 23 & 0xff, 127, x & (ONE - 1));
@@ -157,7 +157,7 @@ pub fn sqrt(x: u32) -> u32 {
     sqrt_by(x, |n, p| SQRT.row(n, p))
 }
 
-/// The same, where somebody else looks up the coefficients of an interval and squares the place.
+/// The same, with `look` for the coefficients of an interval and the square of the offset.
 #[inline(always)]
 pub fn sqrt_by(x: u32, mut look: impl FnMut(u32, u32) -> Row) -> u32 {
     let (half, fraction) = halve(x >> 23 & 0xff, 127, x & (ONE - 1));
@@ -167,19 +167,19 @@ pub fn sqrt_by(x: u32, mut look: impl FnMut(u32, u32) -> Row) -> u32 {
     root(x, v, 0, INFINITY)
 }
 
-/// `MUFU.EX2`: of a number with 23 bits behind the point, the rest cut off.
+/// `MUFU.EX2`: of a number with 23 fraction bits, the rest truncated.
 #[inline(always)]
 pub fn ex2(x: u32) -> u32 {
     ex2_by(x, |n, p| EX2.row(n, p))
 }
 
-/// The same, where somebody else looks up the coefficients of an interval and squares the place.
+/// The same, with `look` for the coefficients of an interval and the square of the offset.
 #[inline(always)]
 pub fn ex2_by(x: u32, mut look: impl FnMut(u32, u32) -> Row) -> u32 {
     let (e, fraction) = (x >> 23 & 0xff, x & (ONE - 1));
     let m = fraction | ONE;
     let fixed = if e >= 127 { m << ((e - 127) & 7) } else { m >> (127 - e).min(31) };
-    // Of a negative number that is not whole, all bits are turned.
+    // For a negative number that is not an integer, all bits are inverted.
     let negative = 0u32.wrapping_sub(x >> 31);
     let whole = u32::from(fixed & (ONE - 1) == 0);
     let fixed = (fixed ^ negative).wrapping_add(negative & whole).cast_signed();
@@ -199,7 +199,7 @@ pub fn lg2(x: u32) -> u32 {
     lg2_by(x, |n, p| LG2.row(n, p))
 }
 
-/// The same, where somebody else looks up the coefficients of an interval and squares the place.
+/// The same, with `look` for the coefficients of an interval and the square of the offset.
 #[inline(always)]
 pub fn lg2_by(x: u32, mut look: impl FnMut(u32, u32) -> Row) -> u32 {
     let (e, fraction) = (x >> 23 & 0xff, x & (ONE - 1));
@@ -218,7 +218,7 @@ fn logarithm(e: u32, fraction: u32, v: i64) -> u32 {
     single(v ^ below, 36) | below as u32 & SIGN
 }
 
-/// `MUFU.SIN` (`quarter` 0) and `MUFU.COS` (1) of turns, with 25 bits behind the point, the rest cut off.
+/// `MUFU.SIN` (`quarter` 0) and `MUFU.COS` (1) of turns, with 25 fraction bits, the rest truncated.
 #[inline(always)]
 fn wave(x: u32, quarter: u32) -> u32 {
     let (e, m) = (x >> 23 & 0xff, x & (ONE - 1) | ONE);
@@ -306,7 +306,7 @@ mod tests {
     use super::table::Table;
     use super::*;
 
-    /// In 32 bits, all places of all intervals give what 64 bits do.
+    /// 32-bit arithmetic gives the same as 64-bit arithmetic, at all offsets of all intervals.
     #[test]
     fn no_place_has_another_fraction() {
         fn all<const N: usize>(

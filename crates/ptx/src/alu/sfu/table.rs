@@ -7,7 +7,7 @@
 pub(super) struct Table<const N: usize> {
     /// The value at the beginning of each.
     pub(super) first: [u32; N],
-    /// The factor of the place in the interval, 20 bits, and that of its square, 12.
+    /// The factor of the offset in the interval, 20 bits, and that of its square, 12.
     pub(super) factors: [i32; N],
     /// Both, for who loads them by one load: the value is in the lower half.
     pub(super) both: [u64; N],
@@ -27,7 +27,7 @@ impl<const N: usize> Table<N> {
         table
     }
 
-    /// What the polynomial takes in an interval, at a place of 17 bits.
+    /// The inputs of the polynomial: an interval, and an offset of 17 bits in it.
     #[inline(always)]
     pub(super) fn row(&self, interval: u32, place: u32) -> Row {
         let both = self.both[interval as usize % N];
@@ -35,13 +35,13 @@ impl<const N: usize> Table<N> {
     }
 }
 
-/// What a polynomial takes beside the place: the value at the beginning of an interval, the factors as a table has them, and the
-/// unit's square of the place.
+/// The inputs of the polynomial besides the offset: the value at the start of an interval, the factors as a table has
+/// them, and the unit's square of the offset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Row {
     /// The value at the beginning.
     pub first: u32,
-    /// The factor of the place, the upper 20 bits, and that of its square, 12.
+    /// The factor of the offset, the upper 20 bits, and that of its square, 12.
     pub factors: i32,
     /// The square, cut off as the unit does.
     pub square: u32,
@@ -50,7 +50,7 @@ pub struct Row {
 /// The upper 16 bits of the square of 17, of which the partial products below the 18th column are left out.
 #[inline(always)]
 pub(super) fn square(x: u32) -> u32 {
-    // Of the upper 8 bits all products are there, of the lower 9 none. Of those of both, twice this triangle.
+    // All products of the upper 8 bits are included, none of the lower 9; of the mixed products, twice this triangle.
     let (upper, lower) = (x >> 9, x >> 2 & 0x7f);
     let mut sum = 0;
     for k in 0..7 {
@@ -68,11 +68,12 @@ pub(super) fn sum(row: Row, place: u32, [first, last]: [u32; 2]) -> i64 {
         + (i64::from(c * row.square.cast_signed()) << last)
 }
 
-/// Bits that are added up by themselves in [`narrow_sum`].
+/// Low bits that are added separately in [`narrow_sum`].
 const BELOW: u32 = 10;
 
-/// `(sum + round) >> right`, of a sum below 2^41 and 16 bits to be cut off at most, in numbers of 32 bits: the lower ten bits of the factor of the
-/// place, the square and `round` make one sum, of which what is above ten bits is carried to the other.
+/// `(sum + round) >> right`, for a sum below 2^41 and at most 16 truncated bits, in 32-bit arithmetic: the lower ten
+/// bits of the offset's factor, the square and `round` make one sum, whose carry beyond ten bits is added to the
+/// other.
 #[inline(always)]
 pub(super) fn narrow_sum(
     row: Row,

@@ -184,7 +184,7 @@ pub(super) static SIN: Table<64> = Table::new([
 pub(super) static TANH_FIRST: [u32; 16] =
     [0, 1, 2, 3, 5, 7, 11, 15, 19, 27, 43, 43, 43, 43, 43, 43];
 
-/// With rows that are never looked at after the others.
+/// Pads with rows that are never used.
 const fn fill(rows: [(u32, i32, i32); 51]) -> [(u32, i32, i32); 64] {
     let mut all = [(0, 0, 0); 64];
     let mut n = 0;

@@ -12,7 +12,7 @@ use super::{INFINITY, ONE, Row, SIGN, narrow_sum, split, sum};
 pub struct Before {
     /// The number of the interval.
     pub interval: u32,
-    /// The place in it, of 17 bits, as its square is taken.
+    /// The offset in it, of 17 bits, for its square.
     pub place: u32,
     /// What the result is made of, with the polynomial.
     pub rest: u32,
@@ -41,12 +41,12 @@ pub mod ex2 {
         x & !SIGN < 0x42fc_0000
     }
 
-    /// Of a usual operand; who knows that the number is below 2^30 may cut it off in fewer instructions than `as` takes.
+    /// For a usual operand; `cut_off` may use that the number is below 2^30, and take fewer instructions than `as`.
     #[inline(always)]
     pub fn before(x: u32, cut_off: impl Fn(f32) -> i32) -> Before {
-        // With 23 bits behind the point.
+        // With 23 fraction bits.
         let fixed = cut_off(f32::from_bits(x) * 8_388_608.0);
-        // Of a negative number that is not whole, all bits are turned.
+        // For a negative number that is not an integer, all bits are inverted.
         let whole = i32::from(fixed & (ONE - 1).cast_signed() == 0);
         let fixed = (fixed + ((fixed >> 31) & (whole - 1))).cast_unsigned();
         Before::new(split(fixed & (ONE - 1)), fixed)
@@ -70,7 +70,7 @@ pub mod rcp {
         (x & !SIGN).wrapping_sub(ONE) < (253 << 23) - ONE
     }
 
-    /// Of a usual operand.
+    /// For a usual operand.
     #[inline(always)]
     pub fn before(x: u32) -> Before {
         let fraction = x & (ONE - 1);
@@ -85,7 +85,8 @@ pub mod rcp {
     }
 }
 
-/// The 24 bits that a root is taken of: a power of two that is even less than 127 has the highest one.
+/// The 24 bits whose root is taken: the highest one is set if the biased exponent is even, for a fraction from 2 to
+/// 4.
 #[inline(always)]
 fn radicand(x: u32) -> u32 {
     (x ^ ONE) & (2 * ONE - 1)
@@ -103,7 +104,7 @@ pub mod rsqrt {
 
     pub use super::is_normal as is_usual;
 
-    /// Of a usual operand.
+    /// For a usual operand.
     #[inline(always)]
     pub fn before(x: u32) -> Before {
         Before::new(split(radicand(x)), x)
@@ -140,7 +141,7 @@ pub mod lg2 {
 
     pub use super::is_normal as is_usual;
 
-    /// Of a usual operand.
+    /// For a usual operand.
     #[inline(always)]
     pub fn before(x: u32) -> Before {
         Before::new(split(x & (ONE - 1)), x)
@@ -159,7 +160,8 @@ mod tests {
     use super::super::{EX2, LG2, RCP, RSQRT, SQRT};
     use super::*;
 
-    /// All signs and powers of two, with the edges of all intervals, places in between, and edges of what is usual.
+    /// All signs and exponents, with the bounds of all intervals, offsets between them, and the bounds of usual
+    /// operands.
     fn operands() -> impl Iterator<Item = u32> {
         (0..512u32).flat_map(|power| {
             let fractions = (0..1 << 9).flat_map(|n: u32| {
