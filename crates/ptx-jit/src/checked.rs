@@ -3,12 +3,13 @@
 //! Owns the choice. Must not know how the code does it ([`crate::emit`]), or what the observer looks for
 //! ([`cushim_ptx::exec::Watch`]).
 
-/// What code shows of what it does; nothing by default.
+/// What code reports; nothing by default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Checked {
     /// Accesses of device memory of which not every byte is marked ([`cushim_ptx::exec::Marks`]).
     pub global: bool,
-    /// Accesses that are computed from a parameter and are not in what it points into ([`cushim_ptx::exec::Watch::bounds`]).
+    /// Accesses whose addresses are computed from a parameter and leave what it points into
+    /// ([`cushim_ptx::exec::Watch::bounds`]).
     pub bounds: bool,
     /// All accesses of device and shared memory, marked or not.
     pub every: bool,
@@ -16,7 +17,7 @@ pub struct Checked {
     pub shared: bool,
     /// Accesses of local memory.
     pub local: bool,
-    /// Lanes that come to barriers, fences, and what lanes of a warp do together.
+    /// Arrivals at barriers, fences, and collective instructions.
     pub barriers: bool,
 }
 

@@ -42,7 +42,7 @@ impl Code {
         self.size
     }
 
-    /// Where it lies: first address, and the one behind it.
+    /// Its address range: start and end.
     pub(crate) fn range(&self) -> (u64, u64) {
         (self.base as u64, self.base as u64 + self.size as u64)
     }

@@ -21,9 +21,9 @@ use std::fmt;
 pub struct Count {
     /// How many there are in the code, calls lowered.
     pub all: u32,
-    /// Of those, how many have the same operands in all lanes, whoever runs them.
+    /// How many of them have the same operands in all lanes, for any active lanes.
     pub uniform: u32,
-    /// How many stand in a loop.
+    /// How many are in a loop.
     pub looped: u32,
 }
 
@@ -40,14 +40,14 @@ pub struct Counts {
     pub divergent: usize,
     /// Places where lanes wait, for others of the warp or of the block.
     pub waits: usize,
-    /// Operations that a warp runs at most, however its lanes part; `None` where there is a loop.
+    /// The most operations that a warp executes, however its lanes diverge; `None` if there is a loop.
     pub longest: Option<u64>,
 }
 
-/// Counts the operations of a kernel and of what it calls, for blocks of a shape (threads in x, y, z).
+/// Counts the operations of a kernel and of the functions it calls, for blocks of a shape (threads in x, y, z).
 ///
 /// # Errors
-/// [`NotCompiled::TooLarge`] where calls make too much code.
+/// [`NotCompiled::TooLarge`] if calls make too much code.
 pub fn count(module: &Module, kernel: u32, block: [u32; 3]) -> Result<Counts, NotCompiled> {
     let lowered = calls::lower(module, kernel)?;
     let f = &lowered.function;
@@ -64,7 +64,7 @@ pub fn count(module: &Module, kernel: u32, block: [u32; 3]) -> Result<Counts, No
         longest: plan.steps(),
     };
     for (region, looped) in plan.regions.iter().zip(looped) {
-        // What ends a region stands behind its instructions.
+        // The instruction that ends a region follows its others.
         let last = f.code.get(region.end).filter(|_| ends_apart(region, f, &starts));
         let last = last.map(|inst| (region.end, inst));
         let own = (region.start..).zip(&f.code[region.start..region.end]);
@@ -93,8 +93,8 @@ pub fn count(module: &Module, kernel: u32, block: [u32; 3]) -> Result<Counts, No
     Ok(out)
 }
 
-/// Whether the instruction behind a region's others ends it; else it is the next region's first. `starts`: how many
-/// regions begin at an instruction.
+/// Whether a separate instruction after the region's others ends it; else that is the next region's first. `starts`:
+/// how many regions begin at an instruction.
 fn ends_apart(region: &Region, f: &Function, starts: &HashMap<usize, u32>) -> bool {
     let Term::Jump(_) = region.term else { return true };
     let own = u32::from(region.start == region.end);
@@ -105,7 +105,8 @@ fn ends_apart(region: &Region, f: &Function, starts: &HashMap<usize, u32>) -> bo
 
 /// Whether each region is in a loop: it can be reached from itself.
 fn looped(regions: &[Region]) -> Vec<bool> {
-    // Regions are numbered so that a way back goes to a lower number: what lies between is the loop, or beside it.
+    // Regions are numbered so that a back edge goes to a lower number: the regions in between are in the loop, or
+    // beside it.
     let mut found = vec![false; regions.len()];
     for (k, region) in regions.iter().enumerate() {
         for head in region.next.iter().copied().filter(|next| *next <= k) {
@@ -117,7 +118,7 @@ fn looped(regions: &[Region]) -> Vec<bool> {
                 }
                 stack.extend(&regions[at].next);
             }
-            // Those that reach the way back, too.
+            // They must also reach the back edge.
             let mut back = vec![false; regions.len()];
             back[k] = reached[k];
             for at in (head..k).rev() {

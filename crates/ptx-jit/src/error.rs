@@ -50,7 +50,7 @@ pub enum NotCompiled {
         /// Its message.
         message: String,
     },
-    /// The compiler panicked, which is an error of ours.
+    /// The compiler panicked, which is an error of cushim.
     #[error("kernel {kernel}: the compiler failed: {message}")]
     Panicked {
         /// The kernel.
@@ -64,7 +64,7 @@ pub enum NotCompiled {
 }
 
 impl NotCompiled {
-    /// The same, with the place as it is in its own text.
+    /// The same, with the position in its own text.
     pub(crate) fn in_text(mut self, module: &Module) -> NotCompiled {
         if let NotCompiled::Instruction { pos, .. } = &mut self {
             *pos = module.sources.text(*pos).0;
@@ -86,7 +86,7 @@ pub enum CacheRefused {
     Writable {
         /// The folder.
         path: std::path::PathBuf,
-        /// Whose it is.
+        /// The function that owns it.
         owner: u32,
         /// Its permissions.
         mode: u32,

@@ -5,7 +5,7 @@
 use cranelift_codegen::settings::Configurable;
 use cushim_ptx::Level;
 
-/// Tells the code generator what it may use on processors of a level.
+/// Enables the code generator's features for processors of a level.
 pub(crate) fn enable(level: Level, isa: &mut dyn Configurable) -> Result<(), String> {
     const V2: &[&str] =
         &["has_sse3", "has_ssse3", "has_sse41", "has_sse42", "has_popcnt", "has_cmpxchg16b"];

@@ -11,7 +11,7 @@
 //! Kernels with unsupported operations are left to the interpreter: [`Kernel::new`] returns the reason.
 
 // This code runs inside other people's processes. A panic ends a launch, or leaves a kernel to the interpreter
-// (`run::guard`, `caught`). Where places in tables of a plan and lanes of a warp are indexed, the module says so.
+// (`run::guard`, `caught`). Modules that index a plan's tables or a warp's lanes say so.
 #![cfg_attr(
     not(test),
     deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)

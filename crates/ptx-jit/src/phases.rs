@@ -12,16 +12,16 @@ use cushim_ptx::ir::Module;
 use cushim_ptx::work::{self, Phase};
 use std::time::Duration;
 
-/// Code that was made.
+/// The generated code.
 #[derive(Debug, Clone, Copy)]
 pub struct Made {
     /// Its bytes.
     pub code: usize,
-    /// Bytes of the stack that it takes.
+    /// Bytes of stack that it uses.
     pub stack: usize,
 }
 
-/// Makes both codes of a kernel for a shape of blocks; says what each phase cost, and what came of it.
+/// Compiles both tiers of a kernel for a block shape; returns the cost of each phase, and the results.
 ///
 /// # Errors
 /// [`NotCompiled`], as for [`crate::Kernel::new`].

@@ -8,8 +8,8 @@ use crate::simt::calls;
 use crate::{caught, emit};
 use cushim_ptx::ir::Module;
 
-/// Why a kernel of a module is interpreted because of its size ([`NotCompiled::TooLarge`]), with the functions it calls;
-/// `None` if it is not, and for what is interpreted for another reason.
+/// Why a kernel of a module is interpreted because of its size ([`NotCompiled::TooLarge`]), with the functions it
+/// calls; `None` if it is compiled, or interpreted for another reason.
 pub fn too_large(module: &Module, kernel: u32) -> Option<NotCompiled> {
     let look = || calls::lower(module, kernel).and_then(|lowered| emit::fits(&lowered)).err();
     let why = caught::run(look).ok().flatten();

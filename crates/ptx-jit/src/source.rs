@@ -20,7 +20,7 @@ pub(crate) struct Source {
     pub(crate) quick: OwnedTargetIsa,
     pub(crate) best: OwnedTargetIsa,
     pub(crate) cache: Option<Arc<Cache>>,
-    /// What the code shows to whoever looks on.
+    /// What the code reports to an observer.
     pub(crate) checked: Checked,
 }
 

@@ -7,7 +7,7 @@
 use crate::error::Pos;
 use std::fmt;
 
-/// A place in a source file: number of the file, line and column, both from 1, of which 0 is unknown.
+/// A position in a source file: number of the file, line and column, both from 1; 0 is unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub struct Mark {
     /// The number that `.file` gives.
@@ -21,10 +21,10 @@ pub struct Mark {
 /// A `.loc`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Entry {
-    /// The line of PTX: what is behind it comes from there.
+    /// The line of PTX: instructions from here on come from that source line.
     at: u32,
     mark: Mark,
-    /// One more than the place among the calls, or 0.
+    /// One more than the index among the calls, or 0.
     call: u32,
 }
 
@@ -57,7 +57,7 @@ impl fmt::Display for Line {
     }
 }
 
-/// The most calls that are followed.
+/// The most inlined calls that are followed.
 const DEEPEST: usize = 32;
 
 impl Sources {
@@ -66,7 +66,7 @@ impl Sources {
         self.files.push((number, name.into()));
     }
 
-    /// `.loc`, and what it says was called where, if it does.
+    /// Adds a `.loc`, and the call site of an inlined function, if it has one.
     pub(crate) fn loc(&mut self, at: u32, mark: Mark, called: Option<Mark>) {
         let call = called.map_or(0, |mark| {
             self.calls.push(mark);
@@ -86,7 +86,7 @@ impl Sources {
         self.ends.last().copied().unwrap_or(0)
     }
 
-    /// Takes in those of another module, whose positions come behind all that are here.
+    /// Appends the entries of another module, whose positions follow all present ones.
     pub(crate) fn append(&mut self, other: &Sources) {
         let by = self.offset();
         let (calls, files) = (self.calls.len() as u32, self.most() + 1);
@@ -118,8 +118,8 @@ impl Sources {
         (own, if self.ends.len() > 1 { n as u32 + 1 } else { 0 })
     }
 
-    /// The line of an instruction in a function that begins at `start`; behind it, where the functions were called
-    /// that it was put into others with, the outermost last. Nothing where the text does not say.
+    /// The source line of an instruction in a function that begins at `start`, followed by the call sites of inlined
+    /// functions, the outermost last. Empty if the text does not say.
     pub fn lines(&self, start: Pos, pos: Pos) -> Vec<Line> {
         let first = self.entries.partition_point(|e| e.at < start.line);
         let last = self.entries.partition_point(|e| e.at < pos.line);
@@ -130,7 +130,7 @@ impl Sources {
             out.extend(self.line(entry.mark));
             let call = entry.call.checked_sub(1).and_then(|n| self.calls.get(n as usize));
             let Some(call) = call.filter(|_| out.len() < DEEPEST) else { return out };
-            // A call from what was itself put into another function has a `.loc` of its own.
+            // A call from an inlined function has its own `.loc`.
             match before.iter().rposition(|e| e.mark == *call && e.call != 0) {
                 Some(n) => {
                     let Some((found, rest)) = before.get(..=n).and_then(<[Entry]>::split_last)

@@ -30,11 +30,11 @@ pub enum Special {
     EnvReg(u8),
     DynamicSharedSize,
     TotalSharedSize,
-    /// The cluster's place among those of the grid, by axis.
+    /// The cluster's index in the grid, by axis.
     ClusterId(u8),
     /// Clusters of the grid, by axis.
     NClusterId(u8),
-    /// The block's place in its cluster, by axis.
+    /// The block's index in its cluster, by axis.
     ClusterCtaid(u8),
     /// Blocks of a cluster, by axis.
     ClusterNctaid(u8),

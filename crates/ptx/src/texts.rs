@@ -16,9 +16,9 @@ pub fn fuses() -> bool {
     })
 }
 
-/// Texts as one module; each ends at its first NUL, if it has one. NVIDIA's library of the device runtime is left out
-/// beside others, as its calls are the host's. With `fused`, products and sums are fused but in
-/// texts that are compiled for a debugger, which stay as they are written.
+/// Texts as one module; each ends at its first NUL, if it has one. NVIDIA's device runtime library is left out beside
+/// other texts, because the host handles its calls. With `fused`, products and sums are fused, except in texts that
+/// are compiled for a debugger, which stay unchanged.
 ///
 /// # Errors
 /// Where a text is not PTX, or two define one name.

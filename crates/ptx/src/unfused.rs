@@ -24,7 +24,7 @@ pub fn unfused(text: &str, module: &Module<'_>) -> String {
     out
 }
 
-/// Where the opcodes end that are to get the modifier.
+/// The ends of the opcodes that get the modifier.
 fn gather(text: &str, statements: &[Statement<'_>], ends: &mut Vec<usize>) {
     for statement in statements {
         match statement {

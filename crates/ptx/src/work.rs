@@ -7,12 +7,12 @@
 use std::cell::{Cell, RefCell};
 use std::time::Duration;
 
-/// A phase that has ended.
+/// A completed phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Phase {
     /// Its name.
     pub name: &'static str,
-    /// By the clock of whoever listens.
+    /// By the measuring thread's clock.
     pub time: Duration,
     /// Steps that were counted in it: 0 without debug assertions.
     pub steps: u64,
@@ -44,7 +44,7 @@ pub fn listen(clock: fn() -> Duration) {
     LISTENING.with(|l| *l.borrow_mut() = Some(new));
 }
 
-/// What has gone on since the last one, or since somebody began to listen, was this phase.
+/// Ends a phase that began at the last mark, or when measuring began.
 pub fn mark(name: &'static str) {
     LISTENING.with(|l| {
         if let Some(l) = &mut *l.borrow_mut() {
@@ -55,7 +55,7 @@ pub fn mark(name: &'static str) {
     });
 }
 
-/// The phases that were heard; nobody listens any more.
+/// The measured phases; ends measuring.
 pub fn heard() -> Vec<Phase> {
     LISTENING.with(|l| l.borrow_mut().take()).map_or(Vec::new(), |l| l.phases)
 }

@@ -16,11 +16,11 @@ use std::time::Duration;
 
 const MAGIC: [u8; 8] = *b"cushimK\n";
 const VERSION: u32 = 3;
-/// Bytes before what was made of the kernel.
+/// Bytes before the compiled kernel.
 const HEADER: usize = 8 + 4 + 8 + 32;
 /// Bytes of a hash.
 const HASH: usize = 32;
-/// The largest frame of a warp that is believed, in bytes.
+/// The largest frame of a warp that is accepted, in bytes.
 const MOST_FRAME: u32 = 1 << 28;
 /// In the order of their numbers.
 const SPACES: [Space; 9] = [
@@ -36,7 +36,7 @@ const SPACES: [Space; 9] = [
 ];
 const CLASSES: [Class; 3] = [Class::Narrow, Class::Wide, Class::Predicate];
 
-/// Code as it is kept.
+/// Cached code.
 #[derive(Debug)]
 pub(crate) struct Kept {
     pub(crate) quality: Quality,
@@ -45,7 +45,7 @@ pub(crate) struct Kept {
     pub(crate) output: Output,
 }
 
-/// The file; `None` if this code is none that can be kept.
+/// The file's contents; `None` if this code cannot be cached.
 pub(crate) fn write(key: &Key, f: &Function, kept: &Kept) -> Option<Vec<u8>> {
     let Kept { quality, took, output } = kept;
     let mut w = Vec::with_capacity(output.bytes.len() + output.bytes.len() / 2 + 4096);
@@ -106,7 +106,7 @@ fn count(w: &mut Vec<u8>, n: usize) -> Option<()> {
     Some(())
 }
 
-/// The code that a file holds for this key, if that is what it is.
+/// The code of a file for this key, if the file is valid.
 pub(crate) fn read(bytes: &[u8], key: &Key, f: &Function) -> Option<Kept> {
     let (all, hash) = bytes.split_last_chunk::<HASH>()?;
     let mut r = Reader(all);
@@ -120,7 +120,7 @@ pub(crate) fn read(bytes: &[u8], key: &Key, f: &Function) -> Option<Kept> {
     body(all.get(HEADER..)?, f)
 }
 
-/// What follows the header. Whatever it is, what comes out names only instructions and regions that exist.
+/// What follows the header. Whatever the bytes are, the result refers only to instructions and regions that exist.
 pub(super) fn body(bytes: &[u8], f: &Function) -> Option<Kept> {
     let r = &mut Reader(bytes);
     let quality = [Quality::Quick, Quality::Best].get(usize::from(r.byte()?)).copied()?;

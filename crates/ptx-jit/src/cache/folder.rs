@@ -14,8 +14,8 @@ pub struct Cache {
     pub(super) limit: u64,
 }
 
-/// The folder while it is used: it cannot be exchanged for another between looking at it and using it. It is
-/// not kept open, as programs close files that they did not open.
+/// The folder while it is in use: nobody can exchange it between the check and its use. It is not kept open, because
+/// programs close files that they did not open.
 pub(super) struct Folder(File);
 
 impl Folder {
@@ -40,7 +40,7 @@ impl Folder {
 }
 
 impl Cache {
-    /// How many bytes files may have together, if nobody says otherwise.
+    /// The default limit of all files together, in bytes.
     pub const LIMIT: u64 = 256 << 20;
 
     /// The folder at a path, made for the user alone if it is not there. Its files take `limit` bytes at most:
@@ -59,7 +59,7 @@ impl Cache {
     }
 }
 
-/// Belongs to the user, and nobody else may write to it.
+/// Whether it belongs to the user, and nobody else may write to it.
 pub(super) fn is_ours(about: &Metadata) -> bool {
     // SAFETY: asks for a number.
     let user = unsafe { libc::geteuid() };

@@ -29,13 +29,13 @@ impl Hasher for Strong {
 }
 
 impl Key {
-    /// The key of a kernel for a layout of blocks, on this machine, and of LLVM's code for it where its version is given.
+    /// The key of a kernel for a block layout, on this machine; for LLVM's code with LLVM's version.
     pub(crate) fn of(source: &Source, layout: Layout, llvm: Option<[u32; 3]>) -> Key {
         let mut hash = Strong(Sha256::new());
         env!("CUSHIM_JIT_SOURCES").hash(&mut hash);
         cranelift_codegen::VERSION.hash(&mut hash);
         for isa in [&source.quick, &source.best] {
-            // The triple, how code is made, and the features of the processor that it may use.
+            // The triple, code generator settings, and the processor features that the code may use.
             isa.triple().to_string().hash(&mut hash);
             isa.flags().to_string().hash(&mut hash);
             for value in isa.isa_flags() {

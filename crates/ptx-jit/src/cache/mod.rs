@@ -28,7 +28,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
-/// And of those that are being written.
+/// The suffix of files that are being written.
 const UNFINISHED: &str = ".part";
 /// The largest file that is read or written, in bytes.
 const LARGEST: u64 = 64 << 20;
@@ -51,7 +51,7 @@ impl Cache {
         file::read(&bytes, key, source.function())
     }
 
-    /// Keeps code, on this thread. Quick code never takes the place of better code.
+    /// Stores code, on this thread. Quick code never replaces better code.
     pub(crate) fn store(&self, source: &Source, key: &Key, kept: &Kept) {
         let Some(bytes) = file::write(key, source.function(), kept) else { return };
         let quick = kept.quality == crate::warp::Quality::Quick;
@@ -60,7 +60,7 @@ impl Cache {
             return;
         }
         let Ok(folder) = Folder::open(&self.path) else { return };
-        // A name of its own for each writer of each process.
+        // A different name for each writer of each process.
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let time = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
@@ -80,7 +80,7 @@ impl Cache {
         self.trim(&folder);
     }
 
-    /// Removes the oldest files while there is too much, and what nobody finishes.
+    /// Removes the oldest files while there are too many, and abandoned partial files.
     fn trim(&self, folder: &Folder) {
         let Ok(entries) = std::fs::read_dir(folder.path(".")) else { return };
         let mut files = Vec::new();
@@ -114,7 +114,7 @@ impl Cache {
     }
 }
 
-/// Where the code of a kernel for a layout of blocks is kept; LLVM's code has a place of its own for each version of LLVM.
+/// The cache entry of a kernel's code for a block layout; each version of LLVM has a separate one.
 #[derive(Debug, Clone)]
 pub(crate) struct Place {
     cache: Arc<Cache>,

@@ -138,7 +138,7 @@ fn what_is_kept_comes_back_and_does_the_same() {
     assert!(second.is_kept([64, 1, 1]));
     assert_eq!(second.code_size([64, 1, 1]), first.code_size([64, 1, 1]));
     assert_eq!(run(&second, &module), expected);
-    // Code that is kept and good is not made again.
+    // Good cached code is not compiled again.
     second.improve([64, 1, 1]).unwrap();
     // Blocks of another layout have other code.
     second.code_size([4, 8, 1]).unwrap();
@@ -167,7 +167,7 @@ fn quick_code_is_kept_by_a_thread_of_its_own_and_made_better() {
     let source = source();
     let key = Key::of(&source, Layout::Row, None);
     assert_eq!(cache.load(&source, &key).unwrap().quality, Quality::Best);
-    // Quick code of another process does not take its place.
+    // Quick code of another process does not replace it.
     cache.store(&source, &key, &made(&source, Quality::Quick));
     assert_eq!(cache.load(&source, &key).unwrap().quality, Quality::Best);
 }
@@ -201,7 +201,7 @@ fn no_changed_byte_is_accepted() {
     assert!(file::read(&good, &other, f).is_none());
 }
 
-/// Behind a hash that is right, anything may stand: nothing is read that is not there.
+/// After a correct hash, any bytes may follow: nothing beyond them is read.
 #[test]
 fn a_body_of_any_bytes_is_read_or_refused() {
     let source = source();
@@ -215,7 +215,7 @@ fn a_body_of_any_bytes_is_read_or_refused() {
         let mut bad = body.to_vec();
         for _ in 0..1 + n % 3 {
             let (value, at) = (random(&mut state) as u8, random(&mut state) as usize);
-            // Every other one behind the code, where structure is.
+            // Every other byte after the code, where the structure is.
             let code = u32::from_le_bytes(bad[26..30].try_into().unwrap()) as usize;
             let at = match n % 2 {
                 0 if code < bad.len() - 30 => 30 + code + at % (bad.len() - 30 - code),
@@ -253,7 +253,7 @@ fn files_that_are_damaged_are_made_anew() {
         cache.store(&source, &key, &made(&source, Quality::Quick));
         assert!(cache.load(&source, &key).is_some());
     }
-    // Files of others, or that others may write, and what is no file.
+    // Files of other users, files that others may write, and things that are no file.
     std::fs::set_permissions(&file, PermissionsExt::from_mode(0o666)).unwrap();
     assert!(cache.load(&source, &key).is_none());
     std::fs::remove_file(&file).unwrap();
@@ -274,7 +274,7 @@ fn keys_differ_where_code_would() {
     keys.push(Key::of(&base, Layout::Rows(8), None));
     // LLVM's code, of each version.
     keys.extend([[19, 1, 7], [19, 1, 6], [20, 1, 7]].map(|v| Key::of(&base, Layout::Row, Some(v))));
-    // An instruction, a constant, the place of a shared variable.
+    // An instruction, a constant, the offset of a shared variable.
     let more =
         "    .shared .align 4 .b8 t[64];\n    .shared .align 4 .b8 s[1024];\n    mov.u32 %r6, t;\n";
     for (from, to) in [
@@ -299,7 +299,7 @@ fn keys_differ_where_code_would() {
     other.best = emit::machine_of(lesser, Quality::Best).unwrap();
     let names: std::collections::BTreeSet<String> = keys.iter().map(Key::name).collect();
     assert_eq!(names.len(), keys.len());
-    // And what was kept for the one is not there for the other.
+    // And what was cached for the one is not found for the other.
     let folder = tempfile::tempdir().unwrap();
     let cache = Cache::open(folder.path(), Cache::LIMIT).unwrap();
     cache.store(&base, &key, &made(&base, Quality::Best));

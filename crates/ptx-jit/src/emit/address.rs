@@ -18,7 +18,7 @@ use cushim_ptx::types::Space;
 pub(super) const DEVICE: MemFlagsData = MemFlagsData::new().with_notrap();
 /// What a processor protects as a whole, in bytes.
 pub(super) const PAGE: i64 = 4096;
-/// An address of each lane: of a register's value, and what is added to it.
+/// The addresses of lanes: a register's value plus an offset.
 pub(super) struct Address {
     pub(super) base: Val,
     pub(super) class: Class,
@@ -74,7 +74,7 @@ impl Emit<'_> {
         }
     }
 
-    /// Puts addresses where a helper finds them: by lane, or what they are made of.
+    /// Passes addresses to a helper: per lane, or as base and step.
     pub(super) fn pass_address(&mut self, a: &Address) -> Addresses {
         let v = self.add_offset(a.base.clone(), a.class, a.offset);
         let at = super::pure::slot(0);
@@ -132,7 +132,7 @@ impl Emit<'_> {
                 let first = self.b.ins().iadd_imm_s(start, low + from);
                 let length = span + to - from;
                 let memory = if shared { Memory::Shared } else { Memory::Device };
-                // Where the first place is aligned as what has to be, one comparison tells both.
+                // If the first address has the required alignment, one comparison tests both.
                 let as_first = (from - odd) % align == 0;
                 let mut inside = match as_first {
                     true => self.within_aligned(first, length, memory, align),
@@ -146,7 +146,7 @@ impl Emit<'_> {
                     let aligned = self.is_aligned(least, align);
                     inside = self.b.ins().band(inside, aligned);
                 }
-                // One number that is tested again is cheaper to keep than two that are compared again.
+                // Keeping one number to test again is cheaper than keeping two to compare again.
                 if group.as_ref().is_some_and(|g| g.count > 2) {
                     inside = self.b.ins().ineg(inside);
                 }
@@ -186,7 +186,7 @@ impl Emit<'_> {
                 } else {
                     (0, i64::from(u32::MAX))
                 };
-                // One unsigned comparison for both bounds: what is below the lower one wraps around.
+                // One unsigned comparison for both bounds: addresses below the lower one wrap around.
                 let from = self.b.ins().iadd_imm_s(wide, low - least);
                 let room = self.i64((most - least) - (high - low));
                 let fits = self.b.ins().icmp(IntCC::UnsignedLessThanOrEqual, from, room);
@@ -198,8 +198,8 @@ impl Emit<'_> {
         }
     }
 
-    /// Notes which lanes the next access is for, where it may touch what is not mapped: the code that does it for
-    /// several lanes at once, or for one value of all, does not say whose it is.
+    /// Stores which lanes the next access is for, if it may fault: the code that accesses memory for several lanes at
+    /// once, or for a uniform value, does not tell which lane it was.
     pub(super) fn tell(&mut self, mask: Value, space: Space) {
         if super::group::kind(space) == Some(false) && self.told != Some(mask) {
             self.set_field(mask, INTERFACE.warp.taking);
@@ -207,7 +207,7 @@ impl Emit<'_> {
         }
     }
 
-    /// As [`Self::within`], and whether the first place is a multiple of a power of two.
+    /// As [`Self::within`], and whether the first address is a multiple of a power of two.
     fn within_aligned(&mut self, first: Value, length: i64, memory: Memory, align: i64) -> Value {
         let (from, size) = match memory {
             Memory::Device => {
@@ -215,7 +215,7 @@ impl Emit<'_> {
                 let size = self.constant_field(types::I64, INTERFACE.warp.arena_size);
                 (self.b.ins().isub(first, arena), size)
             }
-            // There is room for the length, so that what is left does not go below zero.
+            // The memory is at least that long, so the difference is not negative.
             Memory::Shared if length <= self.shared_size => {
                 (first, self.constant_field(types::I64, INTERFACE.warp.shared_size))
             }
@@ -225,7 +225,7 @@ impl Emit<'_> {
                 return self.b.ins().band(inside, aligned);
             }
         };
-        // Low bits that are not zero become the highest, and make the number too large.
+        // Rotation moves nonzero low bits to the top, which makes the number too large.
         let by = self.i32(align.trailing_zeros().into());
         let room = self.b.ins().iadd_imm_s(size, -length);
         let (from, room) = match align {

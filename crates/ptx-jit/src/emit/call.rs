@@ -11,13 +11,13 @@ use cushim_ptx::ir::{Inst, Src};
 use cushim_ptx::sem::MbarrierOp;
 
 impl Emit<'_> {
-    /// A call of a function that the host gives, or of what is no function.
+    /// A call of a host function, or of an invalid target.
     pub(super) fn device_runtime(&mut self, inst: &Inst) {
         let args = inst.src.iter().skip(1).map(|src| self.argument(src)).collect();
         self.by_helper(inst, Which::Call, args);
     }
 
-    /// An operand of a helper that takes registers of any class, and 64 bits of anything else.
+    /// An operand of a helper that accepts registers of any class, and everything else in 64 bits.
     pub(super) fn argument(&mut self, src: &Src) -> (Val, Class) {
         let class = match src {
             Src::Reg(r) => self.class(*r),

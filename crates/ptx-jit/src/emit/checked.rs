@@ -42,7 +42,7 @@ fn orders(inst: &Inst) -> bool {
 }
 
 impl Emit<'_> {
-    /// Shows what an instruction is about to do, if that is wanted.
+    /// Reports what an instruction is about to do, if that is enabled.
     pub(super) fn show(&mut self, inst: &Inst) {
         if self.checked.barriers && inst.sem == Operation::Barrier(Barrier::Arrive) {
             self.show_barrier(inst);
@@ -85,7 +85,7 @@ impl Emit<'_> {
         self.lanes_of = known;
     }
 
-    /// Lanes come to where they wait.
+    /// Reports that lanes arrive where they wait.
     pub(super) fn show_wait(&mut self, inst: &Inst) {
         match inst.sem {
             Operation::Barrier(Barrier::Sync | Barrier::Reduce(_) | Barrier::Warpgroup) => {
@@ -97,7 +97,7 @@ impl Emit<'_> {
         }
     }
 
-    /// Lanes come to a barrier of the block; those that have parted come one part after the other.
+    /// Reports that lanes arrive at a barrier of the block; divergent lanes arrive one group after the other.
     pub(super) fn show_barrier(&mut self, inst: &Inst) {
         let mut args = Vec::new();
         for src in inst.src.iter().take(2) {
@@ -110,7 +110,7 @@ impl Emit<'_> {
         self.call(Which::Show, site, mask);
     }
 
-    /// Lanes come to a fence, to the barrier of the cluster, or to what lanes of the warp do together.
+    /// Reports that lanes execute a fence, the cluster's barrier, or a collective instruction.
     pub(super) fn show_order(&mut self, inst: &Inst) {
         let mut args = Vec::new();
         if let Operation::Collective(what) = inst.sem {
@@ -146,9 +146,9 @@ impl Emit<'_> {
         *offset >= 0 && offset.saturating_add(bytes) as u64 <= size
     }
 
-    /// Goes on in `done` if all bytes from the lowest to the highest that lanes may touch are marked, and in what the parameter
-    /// at the offset points into, if one is given; else in `slow`;
-    /// false where nothing is known of the lanes' addresses.
+    /// Jumps to `done` if all bytes from the lowest to the highest that lanes may access are marked, and inside what
+    /// the parameter at the offset points into, if one is given; else to `slow`; false if nothing is known of the
+    /// lanes' addresses.
     fn test_marks(
         &mut self,
         address: &Address,
@@ -203,7 +203,8 @@ impl Emit<'_> {
         self.b.ins().band(below, above)
     }
 
-    /// Whether bytes of the arena or of shared memory are marked; and maybe up to seven before and behind them, where they are many.
+    /// Whether bytes of the arena or of shared memory are marked; for long ranges possibly also up to seven bytes
+    /// before and after.
     fn are_marked(&mut self, first: Value, length: i64, shared: bool) -> Value {
         let warp = &INTERFACE.warp;
         let field = if shared { warp.shared_marks } else { warp.marks };

@@ -136,7 +136,7 @@ impl Emit<'_> {
         Ok(())
     }
 
-    /// All of `lanes` go on there; others may come first.
+    /// All of `lanes` continue there; other regions may run first.
     pub(super) fn go(&mut self, edge: Edge, lanes: Value) {
         let alone = self.plan.alone[self.region];
         match edge {
@@ -219,7 +219,7 @@ impl Emit<'_> {
         self.set_field(less, INTERFACE.warp.low);
     }
 
-    /// Lanes end that are not all that are here.
+    /// Some of the active lanes exit.
     pub(super) fn retire(&mut self, lanes: Value) {
         let live = self.field(types::I32, INTERFACE.warp.live);
         let left = self.b.ins().band_not(live, lanes);
@@ -357,7 +357,7 @@ impl Emit<'_> {
         Ok(())
     }
 
-    /// `bar.arrive`: nobody waits.
+    /// `bar.arrive`: no lane waits.
     fn arrive_only(&mut self, inst: &Inst) {
         let mut args = Vec::new();
         for src in &inst.src {
@@ -424,7 +424,7 @@ impl Emit<'_> {
         }
         // Branches pass nothing to helpers.
         let apart = matches!(inst.sem, Operation::Control(_));
-        // Operands of collectives beyond the scratch lie in the frame.
+        // Operands of collectives beyond the scratch are in the frame.
         let collective = matches!(inst.sem, Operation::Collective(_));
         let sources = if collective { 0 } else { inst.src.len() };
         if !apart && sources.max(inst.dst.len()) > INTERFACE.slots {
@@ -455,7 +455,7 @@ impl Emit<'_> {
             Operation::Collective(_) => self.collective(inst)?,
             Operation::Asynchronous(_) => self.asynchronous(inst),
             Operation::Barrier(Barrier::Arrive | Barrier::ClusterArrive) => self.arrive_only(inst),
-            // Those end regions.
+            // These end regions.
             Operation::Barrier(
                 Barrier::Sync | Barrier::Reduce(_) | Barrier::ClusterWait | Barrier::Warpgroup,
             ) => {}

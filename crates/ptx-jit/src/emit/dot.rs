@@ -10,7 +10,7 @@ use cranelift_codegen::ir::{InstBuilder, Value, types};
 use std::collections::HashMap;
 
 impl Emit<'_> {
-    /// Of two words of bytes and a number; where the words are one for all lanes, a helper does as well.
+    /// The dot product of two words of bytes, plus a number; if the words are uniform, a helper is as good.
     pub(super) fn dot4(&mut self, args: &[Val], signed: [bool; 2]) -> Option<Val> {
         if args.iter().all(|a| a.uniform().is_some()) {
             return None;
@@ -27,7 +27,7 @@ impl Emit<'_> {
         }))
     }
 
-    /// The bytes of even places and those of odd ones, as numbers of 16 bits.
+    /// The even bytes and the odd ones, as 16-bit numbers.
     fn extended(&mut self, v: Value, signed: bool) -> [Value; 2] {
         let v = self.cast(types::I16X8, v);
         let by = self.i32(8);

@@ -19,7 +19,7 @@ use cushim_ptx::ir::{Dst, Inst};
 use cushim_ptx::sem::{Access, Atomic, Operation, Update};
 use cushim_ptx::types::Scalar;
 
-/// Where results of loops lie: behind the operands of all that has loops.
+/// The slots of loops' results: after the operands of everything that has loops.
 const RESULTS: usize = Together::RESULTS;
 
 impl Emit<'_> {
@@ -41,8 +41,8 @@ impl Emit<'_> {
         (known && fits).then(|| (memory, access.bytes().into()))
     }
 
-    /// An address with a value for each lane, where loops are to go over those: other code asks for addresses with known steps
-    /// itself, but for small values and in the lanes' own memory.
+    /// Addresses with a value for each lane, if loops are to iterate over them: other code handles known steps
+    /// itself, except for small values and in the lanes' own memory.
     fn by_lane(&mut self, address: &Address, memory: Memory, ty: Scalar) -> Option<Address> {
         let base = match &address.base {
             Val::Lanes(_) => address.base.clone(),
@@ -129,7 +129,7 @@ impl Emit<'_> {
         true
     }
 
-    /// The elements of one lane, but those that nobody wants.
+    /// The elements of one lane, except unused ones.
     fn load_elements(
         &mut self,
         to: &[Dst],
@@ -143,7 +143,7 @@ impl Emit<'_> {
         }
     }
 
-    /// A load of all lanes, each at its place, as many at a time as a vector has.
+    /// A load of all lanes, each at its address, as many at a time as a vector has.
     fn load_rows(&mut self, to: &[Dst], each: &Each, (ty, class): (Scalar, Class), merge: Block) {
         self.over_lanes(32 / chunks(class), |e, lane| {
             let places: Vec<Value> =
@@ -168,7 +168,7 @@ impl Emit<'_> {
         self.jump(merge, &[place]);
     }
 
-    /// Where lanes' places lie side by side or are one, a load of the whole row; goes on where they are apart.
+    /// If the lanes' addresses are adjacent or equal, loads the whole row; continues where they are not.
     fn load_beside(
         &mut self,
         to: &[Dst],
@@ -180,7 +180,7 @@ impl Emit<'_> {
         if self.takes(to, ty) && ty.bytes() >= 4 {
             let found = self.side_by_side(each, total, apart);
             self.b.switch_to_block(found.run);
-            // The values already lie in memory as the loop over lanes would leave them.
+            // The values are already in memory as the loop over lanes would leave them.
             self.jump(merge, &[found.first]);
             self.b.switch_to_block(found.same);
             let x = self.b.ins().load(scalar(class), DEVICE, found.first, 0);
@@ -276,7 +276,7 @@ impl Emit<'_> {
         true
     }
 
-    /// Where lanes' places lie side by side, a store of the whole row; goes on where they are apart.
+    /// If the lanes' addresses are adjacent, stores the whole row; continues where they are not.
     fn store_beside(&mut self, each: &Each, class: Class, total: i64, next: Block) {
         let apart = self.b.create_block();
         let found = self.side_by_side(each, total, apart);
@@ -376,7 +376,7 @@ impl Emit<'_> {
         true
     }
 
-    /// What was at a place before an operation changes it.
+    /// The value in memory before an operation changes it.
     fn update(
         &mut self,
         op: AtomicRmwOp,

@@ -21,7 +21,7 @@ use cushim_ptx::ir::{Function, Inst};
 use cushim_ptx::origin::Origins;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-/// Where the second version of a loop goes on.
+/// The resume points of a loop's second version.
 pub(super) struct FastLoop {
     /// The round is to be done again, by the usual version.
     pub(super) bail: ir::Block,
@@ -34,44 +34,45 @@ pub(super) struct Emit<'a> {
     /// Instructions of `f` that call lowering added.
     pub(super) activations: &'a BTreeMap<usize, Activation>,
     pub(super) plan: &'a Plan,
-    /// What is shown to whoever looks on.
+    /// What is reported to an observer.
     pub(super) checked: Checked,
-    /// The parameters that accesses are computed from, where that is looked at.
+    /// The parameters from which accesses' addresses are computed, if that is checked.
     pub(super) origins: Origins,
     /// Registers whose NaNs are all canonical, whatever bits the code keeps.
     pub(super) clean: Vec<Option<cushim_ptx::types::Scalar>>,
     /// The processor has fused multiply-add, and roundings to whole numbers.
     pub(super) has_fma: bool,
     pub(super) has_rounding: bool,
-    /// The warp that runs, in the present region, and all values of the code that are one.
+    /// The running warp, in the current region, and all uniform values of the code.
     pub(super) warp: Value,
     pub(super) warps: HashSet<Value>,
     pub(super) helper: SigRef,
-    /// Of the thunks that keep all registers.
+    /// The signature of the thunks that preserve all registers.
     pub(super) preserving: SigRef,
     pub(super) touching: SigRef,
-    /// Of the functions for accesses of many lanes, where the processor has what they need.
+    /// The signature of the functions for accesses of many lanes, if the processor supports them.
     pub(super) together: Option<SigRef>,
     /// Bytes from the warp to the registers in its frame.
     pub(super) registers: usize,
     /// Bytes of the frame so far.
     pub(super) frame_size: u32,
-    /// Where the present warp begins its turn, goes on where lanes are ready, has had its turn, and has ended with all its lanes.
+    /// The blocks where the current warp starts its turn, continues with ready lanes, has finished its turn, and has
+    /// exited with all its lanes.
     pub(super) begin: ir::Block,
     pub(super) dispatch: ir::Block,
     pub(super) advance: ir::Block,
     pub(super) ended: ir::Block,
     pub(super) fault: ir::Block,
-    /// Of the regions: each takes the lanes that are there.
+    /// The blocks of the regions: each takes the active lanes.
     pub(super) blocks: Vec<ir::Block>,
-    /// Where whole warps come to a barrier that began in one region, or anywhere: takes the site, and where its lanes
-    /// go on.
+    /// The blocks for whole warps that arrive at a barrier after they began in one region, or anywhere: they take the
+    /// site, and the lanes' next region.
     pub(super) met: BTreeMap<Option<usize>, ir::Block>,
-    /// Where some lanes of a warp come to one: takes the site, and the lanes.
+    /// The block for some lanes of a warp that arrive at one: it takes the site, and the lanes.
     pub(super) came: Option<ir::Block>,
     /// When registers were touched.
     pub(super) touched: Touched,
-    /// Regions in which the warps of a block go on behind a barrier.
+    /// Regions in which the warps of a block resume after a barrier.
     pub(super) resumed: BTreeSet<usize>,
     /// Regions that are loops through memory: warps of a block take turns by rounds.
     pub(super) turning: BTreeSet<usize>,
@@ -79,7 +80,7 @@ pub(super) struct Emit<'a> {
     pub(super) streams: bool,
     /// The code in the making is the second version of a loop: all lanes of the warp run it.
     pub(super) fast_loop: Option<FastLoop>,
-    /// The same of a region's second version for whole warps.
+    /// The state of a region's second version for whole warps.
     pub(super) whole: Whole,
     /// Lanes for which the present region runs.
     pub(super) act: Value,
@@ -94,23 +95,23 @@ pub(super) struct Emit<'a> {
     pub(super) written: BTreeSet<u32>,
     /// Offsets of the shared variables.
     pub(super) shared: Vec<u32>,
-    /// Bytes of shared memory that there are in any case.
+    /// The least size of shared memory, in bytes.
     pub(super) shared_size: i64,
     /// Registers that any instruction reads.
     pub(super) read: Set,
-    /// Predicates that are read as guards only.
+    /// Predicates that are only read as guards.
     pub(super) guards: Set,
     /// Size and alignment of the module's variables.
     pub(super) globals: Vec<(u64, u32)>,
     /// Bit masks as vectors.
     pub(super) lanes_of: HashMap<Value, Vec<Value>>,
     pub(super) sites: Vec<Site>,
-    /// Accesses of the present region that are checked together.
+    /// Accesses of the current region that are checked together.
     pub(super) groups: Vec<Group>,
     pub(super) group_of: HashMap<usize, usize>,
 }
 
-/// Memory of the warp, the frame: nobody else's, aligned, never faulting.
+/// Memory of the warp, the frame: private, aligned, never faulting.
 pub(super) const OWN: MemFlagsData = MemFlagsData::trusted();
 
 impl Emit<'_> {
@@ -120,8 +121,8 @@ impl Emit<'_> {
         self.b.set_srcloc(SourceLoc::new(loc));
     }
 
-    /// At the begin of code that several blocks come to: the warp that runs is in the register that nothing else is in. Handed on
-    /// as a value it would lie on the stack, as there are calls, and be read from there for nearly every access to the frame.
+    /// At the start of code with several predecessors: the running warp is in a pinned register. As a block parameter
+    /// it would be spilled, because there are calls, and be reloaded for nearly every access to the frame.
     pub(super) fn know_warp(&mut self) {
         self.warp = self.b.ins().get_pinned_reg(types::I64);
         self.warps.insert(self.warp);
@@ -154,7 +155,7 @@ impl Emit<'_> {
         self.b.ins().iconst(types::I64, v)
     }
 
-    /// Calls a helper for a site; leaves the code if it answers a fault.
+    /// Calls a helper for a site; leaves the code if it returns a fault.
     pub(super) fn call(&mut self, which: Which, site: u32, mask: Value) {
         let status = self.call_raw(which, site, mask);
         let next = self.b.create_block();
@@ -182,9 +183,9 @@ impl Emit<'_> {
         self.call_for(which, site, mask)
     }
 
-    /// A value as an argument of a call. What regions hand on (the warp, its lanes) is copied: an argument is wanted in one
-    /// register of the processor, and the better allocator would look, for each block, at all uses of what flows
-    /// through blocks if one of them were so bound: time by the square of the number of regions.
+    /// A value as an argument of a call. Values that regions pass on (the warp, its lanes) are copied: an argument
+    /// needs a fixed processor register, and then the better allocator would look, for each block, at all uses of
+    /// what flows through blocks: time quadratic in the number of regions.
     pub(super) fn copied(&mut self, v: Value) -> Value {
         match v {
             v if v == self.warp => self.b.ins().get_pinned_reg(types::I64),

@@ -17,7 +17,7 @@ use cushim_ptx::types::Space;
 use std::collections::BTreeSet;
 
 /// Iterations that a warp runs before others have their turn: as many as are prefetched, so that a warp finds in the
-/// cache what it asked for in its last turn.
+/// cache what it prefetched in its last turn.
 const ROUNDS: i64 = 8;
 /// The most instructions of such a loop.
 const LONGEST: usize = 48;
@@ -25,7 +25,7 @@ const LONGEST: usize = 48;
 const HANDED: usize = 8;
 
 impl Emit<'_> {
-    /// Of a loop in one region: the registers that a round hands to the next, and those that never change.
+    /// For a loop in one region: the registers that a round passes to the next, and those that never change.
     fn fast_loop_values(&self) -> Option<(Vec<u32>, Vec<u32>)> {
         let k = self.region;
         let region = &self.plan.regions[k];
@@ -150,7 +150,7 @@ impl Emit<'_> {
         Ok(true)
     }
 
-    /// The next round, if all lanes go on and the warp has not had its iterations; else the region ends as it does.
+    /// The next round, if all lanes continue and the warp has iterations left; else the region ends as usual.
     fn next_round(&mut self, round: Block, left: Value, handed: &[u32]) {
         let Term::Branch { guard: (p, sense), taken, other } = self.plan.regions[self.region].term
         else {

@@ -220,7 +220,7 @@ impl Emit<'_> {
         self.cast(int_type(ty, vec), v)
     }
 
-    /// The lesser or greater; the one that is a number; zeros by sign.
+    /// Minimum or maximum; a number is preferred to a NaN; zeros by sign.
     fn float_extreme(&mut self, max: bool, ty: Scalar, vec: bool, a: Value, b: Value) -> Value {
         let t = float_type(ty, vec);
         let (x, y) = (self.cast(t, a), self.cast(t, b));
@@ -301,7 +301,7 @@ impl Emit<'_> {
         let t = float_type(Scalar::F64, vec);
         let (first, second) = (self.cast(t, x), self.cast(t, y));
         let quiet = match op {
-            // The processor's sum is the first operand if that is a NaN, else the second if that is one.
+            // The processor's result is the first operand if that is a NaN, else the second if that is one.
             FloatOp::Fma => {
                 let sum = self.b.ins().fadd(first, second);
                 self.cast(int_type(Scalar::F64, vec), sum)

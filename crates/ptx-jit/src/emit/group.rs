@@ -13,8 +13,8 @@ use std::collections::HashMap;
 /// The most bytes between the first and the last of a group.
 const MOST_BYTES: i64 = 1 << 15;
 
-/// Accesses that may be one group: to shared memory or not, under one guard, which may have kept from being outside those
-/// lanes that it keeps out.
+/// Accesses that may form one group: to shared memory or not, under one guard, which may have excluded lanes with
+/// invalid addresses.
 type Kind = (bool, Option<(u32, Sense)>);
 
 /// What a group of accesses touches, from the register's value on.
@@ -37,7 +37,7 @@ pub(super) struct Group {
 pub(super) fn total(inst: &Inst) -> i64 {
     match inst.sem {
         Operation::Load(a) | Operation::Store(a) => a.bytes().into(),
-        // Only accesses are asked about.
+        // Only called for accesses.
         _ => i64::from(inst.sem.ty().bytes()),
     }
 }

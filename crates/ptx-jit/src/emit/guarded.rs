@@ -13,7 +13,7 @@ use cranelift_codegen::ir::{Block, InstBuilder, Value};
 use cushim_ptx::ir::Inst;
 use std::collections::HashMap;
 
-/// What the emitter knew before a branch, and knows again behind it.
+/// The emitter's state before a branch, which is restored after it.
 struct Held {
     cache: HashMap<u32, Val>,
     lanes_of: HashMap<Value, Vec<Value>>,
@@ -77,7 +77,7 @@ impl Emit<'_> {
         if let Some(reach) = &load.reach {
             let (all, part) = (self.b.create_block(), self.b.create_block());
             self.b.set_cold_block(part);
-            // Elsewhere, what lanes that are not here would read may not be mapped.
+            // In other memory, the addresses of inactive lanes may be unmapped.
             let whole = if load.uniform || reach.shared { self.act } else { self.i32(-1) };
             let full = self.b.ins().icmp(IntCC::Equal, load.mask, whole);
             self.if_all(&[full, reach.inside], all, part);

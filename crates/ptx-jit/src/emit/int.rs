@@ -138,7 +138,7 @@ impl Emit<'_> {
         }))
     }
 
-    /// Numbers of 16 bits, which lie in 32 with zeros above.
+    /// 16-bit numbers, which are stored in 32 bits with zeros above.
     fn half_op(&mut self, inst: &Inst, args: &[Val]) -> Option<Val> {
         let signed = inst.sem.ty().is_signed();
         let both = (inst.sem.integer(), inst.sem.bits());

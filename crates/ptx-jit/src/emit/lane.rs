@@ -25,7 +25,7 @@ impl Emit<'_> {
             args.push((self.operand(src, class), class));
         }
         let alone = self.plan.alone[self.region];
-        // Who name the same members count each other, whoever else is named.
+        // Lanes with the same member mask count each other, whatever other masks there are.
         let fixed = !sync || args.last().is_some_and(|(members, _)| members.uniform().is_some());
         let uniform = matches!(op, CollectiveOp::Vote(_) | CollectiveOp::Reduce { .. })
             && alone
@@ -72,7 +72,7 @@ impl Emit<'_> {
         Ok(())
     }
 
-    /// What all lanes of a mask say, who are all that may: nobody names others.
+    /// The vote of all lanes in a mask, who are all members: no lane names others.
     fn vote(&mut self, question: Vote, said: &Val, mask: Value) -> Val {
         let bits = self.bits(said);
         let yes = self.b.ins().band(bits, mask);
@@ -91,7 +91,7 @@ impl Emit<'_> {
         Self::known(self.b.ins().ineg(c))
     }
 
-    /// How an operand of a collective lies in registers.
+    /// How an operand of a collective is stored in registers.
     pub(super) fn collective_class(&self, inst: &Inst, n: usize) -> Class {
         let Operation::Collective(what) = inst.sem else { return Class::Narrow };
         match (&inst.src[n], what.op, n) {

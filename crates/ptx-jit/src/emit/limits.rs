@@ -6,8 +6,8 @@ use crate::error::NotCompiled;
 use crate::simt::calls::{Activation, Lowered};
 use cushim_ptx::sem::Operation;
 
-/// The most that code may take of a stack. Made quickly, it gives each value a place of its own: some 0.5 to 1 KiB for an
-/// instruction, of which a launch touches what it runs.
+/// The most bytes of stack that code may use. Quickly compiled code gives each value its own slot: some 0.5 to 1 KiB
+/// for an instruction; a launch touches only the slots of what it runs.
 pub(crate) const MOST_STACK: usize = 64 << 20;
 
 /// The most regions: choosing among them is a search.

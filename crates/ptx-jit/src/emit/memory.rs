@@ -22,9 +22,9 @@ pub(super) struct Load<'a> {
     pub(super) address: Address,
     /// Where it goes, if the code can do it itself.
     pub(super) reach: Option<Reach>,
-    /// Of the results.
+    /// The classes of the results.
     pub(super) classes: Vec<Class>,
-    /// The lanes that take part.
+    /// The active lanes.
     pub(super) mask: Value,
     /// All lanes have one address.
     pub(super) uniform: bool,
@@ -75,7 +75,7 @@ impl Emit<'_> {
             self.put_loaded(inst, classes, uniform, values);
             return;
         }
-        // Both ways leave packed values in memory; only the address differs, and that is the block's parameter.
+        // Both paths leave packed values in memory; only the address differs, and that is the block's parameter.
         let packed = inst.dst.len() == 1 && self.is_packed(inst, reach, uniform);
         let merge = self.b.create_block();
         self.loaded_params(merge, classes, packed, uniform);
@@ -125,7 +125,7 @@ impl Emit<'_> {
         self.put_loaded(inst, classes, uniform, params);
     }
 
-    /// In a version for whole warps: a load that is known to be inside.
+    /// In a version for whole warps: a load that is known to be in range.
     fn load_whole(&mut self, inst: &Inst, classes: &[Class], width: i64) -> bool {
         let Some((reach, _)) = self.whole.accesses.remove(&self.at) else { return false };
         self.tell(self.act, inst.space(0));
@@ -162,7 +162,7 @@ impl Emit<'_> {
         }
     }
 
-    /// What comes to the block behind a load: where the values lie, or the values.
+    /// The parameters of the block after a load: the address of the values, or the values.
     fn loaded_params(&mut self, merge: Block, classes: &[Class], packed: bool, uniform: bool) {
         let regions: Vec<usize> =
             classes.iter().map(|c| if uniform { 1 } else { chunks(*c) }).collect();
@@ -219,14 +219,14 @@ impl Emit<'_> {
         }
     }
 
-    /// In a loop, asks for the memory of a few rounds from now: by as much further as this round's is from the
-    /// last one's. Threads of a grid stride too far for the processor to guess it.
+    /// In a loop, prefetches the memory of a few rounds ahead: further by as much as this round's address is from the
+    /// last one's. Threads of a grid stride too far for the processor's prefetcher.
     ///
-    /// Without loops, for what warps some blocks from now read beside this one: the processor guesses that within
-    /// a page only. Asking is a call, so a line or two for it must be all that a warp needs.
+    /// Without loops, prefetches what warps some blocks ahead will read: the processor predicts that within a page
+    /// only. A prefetch is a call, so it must not need more than a line or two for a warp.
     ///
-    /// A loop that reads on where the last round ended needs nothing: the processor sees it coming, and a warp that runs its
-    /// rounds alone reads one row of memory.
+    /// A loop that reads on where the last round ended needs no prefetch: the processor predicts it, and a warp that
+    /// runs its rounds alone reads one row of memory.
     pub(super) fn look_ahead(&mut self, inst: &Inst, reach: &Reach, bytes: i64) {
         /// A power of 2.
         const ROUNDS: i64 = 3;
@@ -278,7 +278,7 @@ impl Emit<'_> {
         by.unsigned_abs() <= reach.length.unsigned_abs().saturating_mul(group as u64)
     }
 
-    /// Whether a helper would leave the values of the only result just as they lie in memory.
+    /// Whether a helper would leave the values of the only result in memory in the same layout.
     fn is_packed(&self, inst: &Inst, reach: &Reach, uniform: bool) -> bool {
         let ty = inst.sem.ty();
         let Some(Dst::Reg(r, bits)) = inst.dst.first() else { return false };
@@ -452,7 +452,7 @@ impl Emit<'_> {
         narrow
     }
 
-    /// A parameter at a known place.
+    /// A parameter at a known offset.
     fn param_load(&mut self, inst: &Inst, width: i64) -> bool {
         let Some(Src::Memory(base, offset)) = inst.src.first() else { return false };
         let at = match base {

@@ -241,7 +241,7 @@ fn of_regions(b: &mut FunctionBuilder<'_>, count: usize) -> Vec<Block> {
     (0..count).map(of_region).collect()
 }
 
-/// What code calls: helpers, thunks that preserve all registers, the one that touches what is read soon, and accesses of
+/// The signatures of called functions: helpers, thunks that preserve all registers, the prefetch, and accesses of
 /// many lanes.
 fn helpers(b: &mut FunctionBuilder<'_>) -> [SigRef; 4] {
     let mut helper = Signature::new(CallConv::SystemV);
@@ -274,7 +274,7 @@ fn read(f: &Function) -> Set {
     read
 }
 
-/// The predicates that are read as guards only.
+/// The predicates that are only read as guards.
 fn guards(f: &Function) -> Set {
     let (mut guards, mut others) = (Set::new(), Set::new());
     let mut list = Vec::new();
@@ -287,7 +287,7 @@ fn guards(f: &Function) -> Set {
     guards
 }
 
-/// Bytes, the instruction that each place came of, and bytes of the stack.
+/// Bytes, the instruction of each code address, and bytes of stack.
 type MachineCode = (Vec<u8>, Vec<(u32, Origin)>, u32);
 
 fn machine_code(

@@ -15,7 +15,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types};
 use cushim_ptx::ir::{Dst, Inst};
 
-/// Where the memory of four lanes is, one behind the other, and how far that of the next four.
+/// The memory of four lanes, one after the other, and the distance to that of the next four.
 struct Lanes {
     at: [Value; 4],
     by: Value,
@@ -134,7 +134,8 @@ impl Emit<'_> {
         true
     }
 
-    /// The place in the first lane's memory, if all bytes are inside and aligned; goes on in the second block if not.
+    /// The address in the first lane's memory, if all bytes are in range and aligned; continues in the second block
+    /// otherwise.
     fn checked_own(
         &mut self,
         base: Value,

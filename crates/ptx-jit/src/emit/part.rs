@@ -13,8 +13,8 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types};
 
 impl Emit<'_> {
-    /// Whether there is code for an access of some lanes. In a long row of accesses, as of a loop that was unrolled,
-    /// it would take registers from those of all lanes: matmul took 8 % longer.
+    /// Whether an access of some lanes gets inline code. In a long series of accesses, as of an unrolled loop, it
+    /// would take registers from the case of all lanes: matmul took 8 % longer.
     pub(super) fn has_part(&self, address: &Address) -> bool {
         const MOST: usize = 4;
         let group = self.group_of.get(&self.at).map(|n| &self.groups[*n]);
@@ -22,8 +22,8 @@ impl Emit<'_> {
         few && matches!(address.base, Val::Known(Shape::Affine { .. }))
     }
 
-    /// Where a row of shared memory would begin of which the lanes of a mask touch their parts: these are
-    /// inside and aligned, else the code goes on in `slow`. What the others would touch is in shared memory or
+    /// The start of a row of shared memory of which the lanes of a mask access their parts: these are in range and
+    /// aligned, else the code continues in `slow`. The parts of the other lanes are in shared memory or in the margin
     /// beside it.
     pub(super) fn near(
         &mut self,

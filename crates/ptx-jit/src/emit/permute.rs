@@ -21,7 +21,7 @@ pub(super) struct Sources {
 }
 
 impl Sources {
-    /// Of a shuffle by these operands, which compilers write as registers with a constant.
+    /// The permutation of a shuffle with these operands, which compilers write as registers with a constant.
     pub(super) fn of(way: Way, b: u64, c: u64) -> Self {
         let mut found = Sources { from: [0; 32], inside: 0 };
         for lane in 0..32 {
@@ -45,7 +45,7 @@ impl Emit<'_> {
         Some(Sources::of(way, number(1)?, number(2)?))
     }
 
-    /// A shuffle among the lanes of a mask: what is read of others is zero, as everywhere.
+    /// A shuffle among the lanes of a mask: reading another lane gives zero, as everywhere.
     pub(super) fn known_shuffle(
         &mut self,
         inst: &Inst,
@@ -83,14 +83,15 @@ impl Emit<'_> {
             .collect()
     }
 
-    /// A vector of these lanes: the first vector that has one of them, and the others blended into it one after the other.
+    /// A vector of these lanes: the first vector that has one of them, with the others blended into it one after the
+    /// other.
     fn gathered(&mut self, wanted: [usize; LANES], of: &[Value]) -> Value {
         let first = wanted[0] / LANES;
         if wanted == std::array::from_fn(|k| LANES * first + k) {
             return of[first];
         }
         let mut out = self.cast(types::I8X16, of[first]);
-        // Where each lane lies in `out` now.
+        // The current position of each lane in `out`.
         let mut at: [Option<usize>; LANES] =
             wanted.map(|w| (w / LANES == first).then_some(w % LANES));
         let mut moved = false;

@@ -41,7 +41,7 @@ pub(super) struct Each {
     stride: Option<Value>,
 }
 
-/// Where the code goes on with lanes whose places are known, and the first lane's.
+/// Where the code continues with known addresses, and the first lane's address.
 pub(super) struct Found {
     /// They lie side by side.
     pub(super) run: Block,
@@ -51,7 +51,7 @@ pub(super) struct Found {
 }
 
 impl Emit<'_> {
-    /// Goes on in the block that is returned if all lanes take part, else elsewhere.
+    /// Continues in the returned block if all lanes are active, else in `part`.
     pub(super) fn full_or(&mut self, mask: Value, part: Block) -> Block {
         let check = self.b.create_block();
         let all = self.i32(-1);
@@ -60,7 +60,7 @@ impl Emit<'_> {
         check
     }
 
-    /// Goes on in the block that is returned if many lanes take part, else elsewhere.
+    /// Continues in the returned block if many lanes are active, else in `few`.
     pub(super) fn few_or(&mut self, mask: Value, few: Block) -> Block {
         /// Lane by lane takes longer than all at once from about here on.
         const FEW: i64 = 8;
@@ -193,8 +193,8 @@ impl Emit<'_> {
         }
     }
 
-    /// Looks whether the addresses in slot 0 follow each other by `size` bytes, or are all the same; goes on in `apart`
-    /// where they do neither. The first two lanes say which it might be, so others pay next to nothing.
+    /// Tests whether the addresses in slot 0 are `size` bytes apart, or all equal; continues in `apart` if neither.
+    /// The first two lanes show which it might be, so other cases cost next to nothing.
     pub(super) fn side_by_side(&mut self, each: &Each, size: i64, apart: Block) -> Found {
         let (class, ty) = (each.class, vector(each.class));
         let per = (32 / chunks(class)) as i64;
@@ -254,7 +254,7 @@ impl Emit<'_> {
         Found { run, same, first }
     }
 
-    /// Runs `body` for each lane of a mask: with its number, and the mask of those that are left.
+    /// Runs `body` for each lane of a mask: with its number, and the mask of the remaining lanes.
     pub(super) fn over_set(&mut self, mask: Value, body: impl FnOnce(&mut Self, Value, Value)) {
         let (head, done) = (self.b.create_block(), self.b.create_block());
         self.b.append_block_param(head, types::I32);
@@ -303,7 +303,7 @@ impl Emit<'_> {
         self.b.ins().iadd(self.warp, bytes)
     }
 
-    /// The place of a lane's access: of lane `j` from `lane` on.
+    /// The address of a lane's access: of lane `j` from `lane` on.
     pub(super) fn place(&mut self, each: &Each, lane: Value, j: usize) -> Value {
         let address = self.kept_address(lane, j, each.class);
         let Some(mut base) = each.base else { return address };
@@ -316,7 +316,8 @@ impl Emit<'_> {
         self.b.ins().iadd(base, address)
     }
 
-    /// The place of one lane's access of so many bytes, if it is inside and aligned; goes elsewhere, maybe with a value, if not.
+    /// The address of one lane's access of so many bytes, if it is in range and aligned; else jumps elsewhere,
+    /// possibly with a value.
     pub(super) fn checked_place(
         &mut self,
         (class, memory): (Class, Memory),

@@ -11,7 +11,7 @@ use cushim_ptx::ir::{Dst, Inst, Src};
 use cushim_ptx::sem::{FloatOp, Operation};
 use cushim_ptx::types::{Kind, Scalar};
 
-/// Where slot `n` of the scratch begins in the warp; those that are more than it has are in the frame.
+/// The offset of slot `n` of the scratch in the warp; further slots are in the frame.
 pub(super) fn slot(n: usize) -> i32 {
     let at = match n.checked_sub(INTERFACE.slots) {
         None => INTERFACE.warp.scratch + n * INTERFACE.slot,
@@ -21,7 +21,7 @@ pub(super) fn slot(n: usize) -> i32 {
 }
 
 impl Emit<'_> {
-    /// How an operand lies in registers.
+    /// How an operand is stored in registers.
     pub(super) fn class_of(&self, inst: &Inst, n: usize) -> Class {
         match &inst.src[n] {
             Src::Reg(r) | Src::Not(r) => self.class(*r),
@@ -37,7 +37,7 @@ impl Emit<'_> {
             let class = self.class_of(inst, n);
             raws.push(self.operand_raw(src, class));
         }
-        // Arithmetic may be given any NaN; what looks at sign or bits needs the canonical one.
+        // Arithmetic accepts any NaN; operations on sign or bits need the canonical one.
         let any_nan = match inst.sem {
             Operation::Compare(_) | Operation::Set(_) => true,
             // A double keeps what the NaN of a single says.
@@ -348,7 +348,7 @@ impl Emit<'_> {
         Val::Lanes(out.into())
     }
 
-    /// A narrow value cut to the width of the register that takes it.
+    /// A narrow value truncated to the width of its destination register.
     pub(super) fn cut_to(&mut self, dst: Dst, v: Val, bits: u32) -> Val {
         let Dst::Reg(r, width) = dst else { return v };
         if self.class(r) != Class::Narrow || width >= 32 || bits <= width {

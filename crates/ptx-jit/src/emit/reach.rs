@@ -24,7 +24,7 @@ pub(super) struct Reach {
 }
 
 impl Reach {
-    /// Whether all lanes access one place.
+    /// Whether all lanes access one address.
     pub(super) fn is_one(&self) -> bool {
         self.steps == [self.steps[0]; 32]
     }

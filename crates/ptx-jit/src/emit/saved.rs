@@ -23,7 +23,7 @@ const ROW: i64 = INTERFACE.row as i64;
 
 /// Where the lanes' stacks end.
 struct Heights {
-    /// That of the first lane that runs, in rows.
+    /// The stack height of the first active lane, in rows.
     first: Value,
     all: Vec<Value>,
     /// Whether another lane that runs is elsewhere.

@@ -13,11 +13,12 @@ use std::collections::{HashMap, HashSet};
 
 /// Lanes that go together: four vectors, so that the processor finds work while one waits.
 const TOGETHER: u32 = 16;
-/// The most operations that are put into order together. What the last lanes need of the first ones lives until those
-/// have all gone: past a whole row, that is thousands of values, for which the better allocator of registers takes time
-/// by their number times the row's length (1.6 s for a row of 1,000 instructions, 0.06 s so).
+/// The most operations that are reordered together. Values that the last lanes need from the first ones are live
+/// until those have all gone: across a whole series, that is thousands of values, for which the better register
+/// allocator takes time proportional to their number times the series' length (1.6 s for a series of 1,000
+/// instructions, 0.06 s with this limit).
 const WINDOW: usize = 1024;
-/// So many operations further a constant is read again: a register that is kept free is worth more.
+/// The distance in operations after which a constant is loaded again: a free register is worth more.
 const NEAR: usize = 24;
 
 /// A group of lanes: what belongs to a lower one comes first.
@@ -29,18 +30,17 @@ const GONE: Group = Group::MAX;
 /// What is known of memory within a run of operations.
 #[derive(Default)]
 struct Memory {
-    /// Groups of the last write of each 16 bytes of our own memory, and of the last read.
+    /// Groups of the last write of each 16 bytes of private memory, and of the last read.
     own: HashMap<(Value, i32), [Group; 2]>,
     /// The last write and the last read anywhere in it.
     last: [Group; 2],
-    /// The same of memory anywhere: such accesses stay in order, which tells what faults first.
+    /// The same for all other memory: such accesses stay in order, which determines the first fault.
     other: [Group; 2],
 }
 
 impl Memory {
-    /// The group of an access that belongs to `group` if nothing delays it. `place`: in our own memory, from
-    /// a base.
-    /// A read that may pass others (`free`) waits for writes only.
+    /// The group of an access that belongs to `group` if nothing delays it. `place`: in private memory, relative to a
+    /// base. A read that may pass others (`free`) waits for writes only.
     fn access(
         &mut self,
         group: Group,
@@ -74,7 +74,7 @@ impl Memory {
     }
 }
 
-/// Orders every block. From `own` on lies memory that nobody else reads or writes; no block uses two of them.
+/// Orders every block. `own` are the bases of memory that nothing else reads or writes; no block uses two of them.
 pub(super) fn order(func: &mut Function, own: &HashSet<Value>) {
     let mut groups: Vec<Group> = vec![0; func.dfg.num_insts()];
     let blocks: Vec<_> = func.layout.blocks().collect();
@@ -178,7 +178,7 @@ fn order_run(
         most = most.max(group);
     }
     if changed {
-        // Keeps the order within a group, and nothing needs what has a higher group.
+        // The sort is stable within a group, and no operation depends on one of a higher group.
         run[from..].sort_by_key(|inst| groups[inst.as_u32() as usize]);
         while run.len() > from
             && run.last().is_some_and(|inst| groups[inst.as_u32() as usize] == GONE)

@@ -14,7 +14,7 @@ use cranelift_codegen::ir::{Block, InstBuilder, JumpTableData, Value, types};
 use cushim_ptx::ir::Inst;
 use std::collections::HashMap;
 
-/// A block of code for each place, those that have one.
+/// A block of code for each target that has one.
 struct Places {
     blocks: Vec<(Edge, Block)>,
     of: HashMap<Option<usize>, Block>,
@@ -33,7 +33,7 @@ impl Emit<'_> {
         })
     }
 
-    /// Goes to the block of the place that an index means.
+    /// Jumps to the block of the target that an index selects.
     fn by_table(&mut self, index: Value, targets: &[Edge], other: Edge) -> Places {
         let mut places = Places { blocks: Vec::new(), of: HashMap::new() };
         let mut call = |e: &mut Self, edge: Edge| {
@@ -110,7 +110,7 @@ impl Emit<'_> {
         self.b.ins().brif(left, head, &[left.into()], self.dispatch, &[]);
     }
 
-    /// Lanes that are not all that are here go there, or end.
+    /// Some of the active lanes go there, or exit.
     fn arrive(&mut self, edge: Edge, lanes: Value) {
         match edge {
             Edge::To(n) => self.ready(n, lanes),

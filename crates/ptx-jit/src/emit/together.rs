@@ -15,7 +15,7 @@ use cranelift_codegen::ir::{Block, InstBuilder, Value, types};
 use cushim_ptx::ir::Inst;
 
 impl Emit<'_> {
-    /// Calls a function; goes on in `slow` where it did nothing.
+    /// Calls a function; continues in `slow` if it did nothing.
     fn together(&mut self, what: Together, mask: Value, place: Option<Value>, slow: Block) {
         let Some(signature) = self.together else { return self.jump(slow, &[]) };
         let table = self.constant_field(types::I64, INTERFACE.warp.together);
@@ -30,8 +30,8 @@ impl Emit<'_> {
         self.b.switch_to_block(done);
     }
 
-    /// Loads some lanes' parts of a row, where all of it is inside of memory, and goes on in `merge` with where they lie then. What
-    /// follows is for all else.
+    /// Loads some lanes' parts of a row, if all of it is in memory, and continues in `merge` with its address. The
+    /// code that follows handles all other cases.
     pub(super) fn load_part(&mut self, reach: &Reach, mask: Value, merge: Block) {
         if self.together.is_none() {
             return;
@@ -46,7 +46,7 @@ impl Emit<'_> {
         self.b.switch_to_block(helper);
     }
 
-    /// Stores values of some lanes to their parts of a row, likewise, and goes on in `next`.
+    /// Stores values of some lanes to their parts of a row, likewise, and continues in `next`.
     pub(super) fn store_part(
         &mut self,
         reach: &Reach,
@@ -157,7 +157,7 @@ impl Emit<'_> {
         true
     }
 
-    /// Loads what lanes have at their addresses: answers where it lies. Goes on in `slow` where that cannot be done.
+    /// Loads the values at the lanes' addresses; returns where they are. Continues in `slow` if that is impossible.
     fn load_together(
         &mut self,
         what: Together,

@@ -32,7 +32,7 @@ impl Touched {
         }
     }
 
-    /// Those that only instructions before this one have touched; each once.
+    /// The registers that only instructions before this one have used; each once.
     pub(super) fn before(&mut self, at: usize) -> Vec<u32> {
         let mut all = Vec::new();
         while let Some((touched, register)) = self.order.front().copied().filter(|t| t.0 < at) {

@@ -93,7 +93,7 @@ impl Emit<'_> {
         }
     }
 
-    /// One value in all lanes. A constant is read from memory wherever it is wanted, which keeps a register free.
+    /// One value in all lanes. A constant is loaded from memory at each use, which keeps a register free.
     fn copies(&mut self, u: Value, class: Class) -> Rc<[Value]> {
         let n = chunks(class);
         let Some(v) = self.number_of(u) else {
@@ -263,7 +263,7 @@ impl Emit<'_> {
         }
     }
 
-    /// Values of all lanes that lie one behind the other.
+    /// Values of all lanes that are contiguous in memory.
     pub(super) fn load_lanes(
         &mut self,
         class: Class,
@@ -280,7 +280,7 @@ impl Emit<'_> {
         Val::Lanes(all)
     }
 
-    /// Puts a register's value into its place in the frame.
+    /// Stores a register's value to its slot in the frame.
     pub(super) fn store_slot(&mut self, register: u32, value: &Val) {
         let class = self.class(register);
         let Some(at) = self.plan.slots[register as usize] else { return };
@@ -316,7 +316,7 @@ impl Emit<'_> {
         self.write_back(written.into_iter().collect());
     }
 
-    /// Of these registers, those that live behind the region go to the frame.
+    /// Stores those of these registers that are live after the region to the frame.
     pub(super) fn write_back(&mut self, written: Vec<u32>) {
         let k = self.region;
         let crosses = |r: &u32| self.plan.regions[k].live_out.has(*r as usize);
@@ -359,7 +359,7 @@ impl Emit<'_> {
         }
     }
 
-    /// Writes zero to what is read before it is written.
+    /// Writes zero to registers that are read before they are written.
     pub(super) fn zero_entry(&mut self) {
         for r in self.plan.regions[0].live_in.iter() {
             let class = self.class(r as u32);
@@ -368,8 +368,8 @@ impl Emit<'_> {
         }
     }
 
-    /// The lanes for which an instruction runs: `None` where its guard is one
-    /// value and true for all that are here, which a branch has found.
+    /// The lanes for which an instruction runs: `None` if its guard is uniform and true for all active lanes, as a
+    /// branch has determined.
     pub(super) fn guard(&mut self, inst: &Inst) -> Option<Value> {
         let (p, sense) = inst.guard?;
         let v = self.raw(p);

@@ -43,7 +43,7 @@ impl Emit<'_> {
         self.b.ins().store(OWN, v, warps, offset as i32);
     }
 
-    /// The warp has come to a barrier with all its lanes, which go on in a region: others have their turn.
+    /// The warp has arrived at a barrier with all its lanes, which continue in a region: others have their turn.
     pub(super) fn meet(&mut self, site: u32, next: usize) {
         // Where some threads only arrive, code cannot tell whether a barrier is complete.
         let plain = next != 0 && !self.plan.arrives;
@@ -60,7 +60,7 @@ impl Emit<'_> {
         self.jump(met, &[site, onward]);
     }
 
-    /// Some lanes of the warp have come to a barrier of a known number.
+    /// Some lanes of the warp have arrived at a barrier of a known number.
     pub(super) fn come(&mut self, site: u32) {
         let came = self.came.unwrap_or_else(|| self.block_of_barriers(types::I32));
         self.came = Some(came);
@@ -91,8 +91,8 @@ impl Emit<'_> {
         }
     }
 
-    /// A whole warp has come to a barrier. `from`: where warps began that come to this one, if that is one region: mostly the
-    /// next warp begins there, too, without asking where.
+    /// A whole warp has arrived at a barrier. `from`: the region where warps that arrive at it began, if there is
+    /// only one: then the next warp usually begins there, too, without a lookup.
     fn met_block(&mut self, from: Option<usize>, met: ir::Block) {
         self.b.switch_to_block(met);
         let &[site, onward] = self.b.block_params(met) else { return };
@@ -167,7 +167,7 @@ impl Emit<'_> {
         self.b.ins().store(OWN, lanes, masks, 4 * n as i32);
     }
 
-    /// The code between warps; after all regions, which say where barriers let go on.
+    /// The code between warps; emitted after all regions, which determine where barriers resume.
     pub(super) fn warp_loop_blocks(&mut self) {
         self.barrier_blocks();
         self.begin_block();
@@ -229,7 +229,7 @@ impl Emit<'_> {
         }
         for (n, entry) in entries {
             self.b.switch_to_block(entry);
-            // Warps that take turns by iterations have also noted in their state that they are ready there.
+            // Warps that take turns by iterations have also stored in their state that they are ready there.
             if self.turning.contains(&n) {
                 let none = self.i32(0);
                 self.be_ready(NOWHERE.into(), none, n);
@@ -300,7 +300,7 @@ impl Emit<'_> {
         let less = self.b.ins().iadd_imm_s(left, -1);
         self.b.ins().store(OWN, less, warps, INTERFACE.warps.left as i32);
         self.change(warps, INTERFACE.warps.block, |e, v| e.b.ins().iadd_imm_s(v, 1));
-        // Where every warp ends in its only turn, nobody counts, and all blocks begin alike.
+        // If every warp exits in its only turn, no counting is needed, and all blocks start alike.
         if !ends {
             let count = get(self, INTERFACE.warps.warps);
             self.b.ins().store(OWN, count, warps, INTERFACE.warps.alive as i32);
@@ -317,7 +317,7 @@ impl Emit<'_> {
         self.b.ins().return_(&[done]);
     }
 
-    /// Where warps took turns: they go on, all by one round, or each as far as it gets if they came apart.
+    /// After warps took turns: they continue, all by one round, or each as far as it can if they diverged.
     fn turned(&mut self, warps: Value, alive: Value) {
         let get = |e: &mut Self, at: usize| e.b.ins().load(types::I32, OWN, warps, at as i32);
         let turned = get(self, INTERFACE.warps.turned);

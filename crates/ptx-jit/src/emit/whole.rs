@@ -51,7 +51,7 @@ impl Emit<'_> {
         loads.count() >= 1 && code.iter().filter(row).count() >= 2
     }
 
-    /// Before the usual version of the present region, which is next: one for whole warps, where that is worth it.
+    /// Emits a version for whole warps before the usual version of the current region, if it is worth it.
     pub(super) fn whole(&mut self) -> Result<(), NotCompiled> {
         if !self.is_worth_two() {
             return Ok(());
@@ -79,13 +79,13 @@ impl Emit<'_> {
         Ok(())
     }
 
-    /// Computes the addresses of accesses and whether all is inside; answers what registers have that were read for that, when
-    /// the region is entered.
+    /// Computes the addresses of accesses and whether all are in range; returns the values on entry of the registers
+    /// that were read for that.
     fn look_at_accesses(&mut self) -> Result<HashMap<u32, Val>, NotCompiled> {
         let (f, region) = (self.f, &self.plan.regions[self.region]);
         let (start, end) = (region.start, region.end);
         let mut entered = self.cache.clone();
-        // Registers that get their values behind the check, and those that have got another one than on entry.
+        // Registers that get their values after the check, and those that already differ from their value on entry.
         let (mut later, mut given) = (BTreeSet::new(), BTreeSet::new());
         let mut list = Vec::new();
         for at in start..end {
@@ -132,7 +132,7 @@ impl Emit<'_> {
         Ok(entered)
     }
 
-    /// Whether an instruction computes one value, or one and steps, of what is known before the check.
+    /// Whether an instruction computes a uniform or affine value from what is known before the check.
     fn is_before(&self, inst: &Inst) -> bool {
         let simple = match inst.sem {
             Operation::Load(access) => access.space == Space::Param,
@@ -157,8 +157,8 @@ impl Emit<'_> {
         }
     }
 
-    /// Touches the first and the last place of each load before anything that is not one, in order: what is not there faults
-    /// here, and behind that, loads may pass each other. Before, asks for what is read soon.
+    /// Touches the first and the last byte of each load before any other access, in order: an unmapped address faults
+    /// here, and after that, loads may pass each other. Before, prefetches what is read soon.
     fn try_loads(&mut self) {
         let (f, region) = (self.f, &self.plan.regions[self.region]);
         let (start, end) = (region.start, region.end);
@@ -186,7 +186,7 @@ impl Emit<'_> {
             return;
         }
         self.whole.until = until;
-        // Kept, though nobody reads what is loaded.
+        // Kept, though its result is unused.
         for (at, reach, _) in loads.iter().filter(|(_, reach, _)| !reach.shared) {
             self.at = *at;
             self.tell(self.act, Space::Global);

@@ -4,7 +4,7 @@ use cushim_ptx::sem::Update;
 use std::arch::x86_64::__m128i;
 use std::sync::atomic::{AtomicI32, AtomicI64, AtomicU32, AtomicU64, Ordering};
 
-/// Reads 8 or 16 bytes, aligned to as many, none of them before another is changed: 16 of them are one access of all processors with AVX (Intel's
+/// Atomically reads 8 or 16 bytes, aligned to their size: 16 bytes are one access on all processors with AVX (Intel's
 /// manual, volume 3, 10.1.1; AMD's, volume 2, 7.3.2).
 ///
 /// # Safety
@@ -15,7 +15,7 @@ pub(super) unsafe fn read_at_once(at: *const u8, bytes: usize) -> [u64; 2] {
         if bytes == 8 {
             return [at.cast::<u64>().read_unaligned(), 0];
         }
-        // A block's own memory may begin anywhere, and nobody else looks at it.
+        // A block's private memory may be unaligned, and no other thread accesses it.
         if !at.cast::<__m128i>().is_aligned() {
             return at.cast::<[u64; 2]>().read_unaligned();
         }
@@ -43,8 +43,8 @@ pub(super) unsafe fn write_at_once(at: *mut u8, bytes: usize, v: [u64; 2]) {
 
 /// A number on which the processor has atomic instructions.
 pub(super) trait Cell: Copy {
-    /// One instruction of the processor for an update, or a pair that it repeats; the old value. `None` where there is
-    /// none: of floating-point numbers, and those that few programs have.
+    /// One processor instruction for an update, or a compare-and-swap loop; returns the old value. `None` if there is
+    /// none: for floating-point numbers, and for rare updates.
     ///
     /// # Safety
     /// `at` is mapped, writable and aligned.

@@ -12,7 +12,7 @@ use cushim_ptx::alu::sfu::{self, Interpolated};
 use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
 
-/// What each lane's polynomial takes, by intervals and places of 17 bits.
+/// The inputs of each lane's polynomial, by intervals and offsets of 17 bits.
 ///
 /// # Safety
 /// Intervals are those of the table.
@@ -49,7 +49,7 @@ pub(super) unsafe fn look_up(of: Interpolated, interval: &Lanes, place: &Lanes) 
     unsafe { rows.assume_init() }
 }
 
-/// The unit's square of places of 17 bits, by [`super::rows`].
+/// The unit's square of offsets of 17 bits, by [`super::rows`].
 #[inline]
 #[target_feature(enable = "avx2")]
 fn square(place: __m256i) -> __m256i {
@@ -137,7 +137,7 @@ mod tests {
     use crate::warp::task::{FTZ, SAME};
     use cushim_ptx::Level;
 
-    /// Every place, in every interval of tables of both sizes.
+    /// Every offset, in every interval of tables of both sizes.
     #[test]
     fn all_lanes_get_the_rows_of_the_unit() {
         type LookUp = fn(Interpolated, &Lanes, &Lanes) -> Rows;

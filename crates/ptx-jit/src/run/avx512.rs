@@ -12,8 +12,8 @@ use cushim_ptx::alu::sfu::{self, Interpolated};
 use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
 
-/// What each lane's polynomial takes, by intervals and places of 17 bits. The coefficients come by an instruction that looks 16 numbers
-/// up in two registers, as a table has 64 or 128 rows: loads by lane take four times as long.
+/// The inputs of each lane's polynomial, by intervals and offsets of 17 bits. An instruction looks up 16 coefficients
+/// in two registers at a time, because a table has 64 or 128 rows: loads by lane take four times as long.
 ///
 /// # Safety
 /// As for [`sixteen`]; intervals are those of the table.
@@ -47,7 +47,7 @@ pub(super) unsafe fn look_up(of: Interpolated, interval: &Lanes, place: &Lanes) 
     unsafe { rows.assume_init() }
 }
 
-/// The unit's square of places, by [`super::rows`].
+/// The unit's square of offsets, by [`super::rows`].
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
 fn square(place: __m512i) -> __m512i {
@@ -85,7 +85,7 @@ fn of_table(table: *const i32, rows: usize, n: __m512i) -> __m512i {
     _mm512_mask_mov_epi32(low, bit(64), high)
 }
 
-/// Subnormal numbers as zeros, if the flags say so.
+/// Flushes subnormal numbers to zero, if the flags say so.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn take(v: __m512i, flags: u32) -> __m512i {
@@ -94,7 +94,7 @@ fn take(v: __m512i, flags: u32) -> __m512i {
     _mm512_mask_and_epi32(v, small, v, kept)
 }
 
-/// The same of a result, with the canonical NaN.
+/// The same for a result, with the canonical NaN.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn give(v: __m512, flags: u32) -> __m512i {

@@ -10,7 +10,7 @@ use cushim_ptx::sem::{self, Operation, Reduction};
 
 #[derive(Clone)]
 pub(super) struct Barrier {
-    /// Lanes that arrived, warp by warp, as far as any came here in this slot.
+    /// Lanes that arrived, by warp, as far as any ever arrived in this slot.
     arrived: Vec<u32>,
     count: Option<u32>,
     all: bool,
@@ -33,7 +33,7 @@ impl Barrier {
         self.arrived[warp] |= lanes;
     }
 
-    /// Those that came.
+    /// The lanes that arrived.
     fn came(&self, warp: usize) -> u32 {
         self.arrived.get(warp).copied().unwrap_or(0)
     }
@@ -47,7 +47,7 @@ impl Barrier {
     }
 }
 
-/// Takes note of what a warp's lanes came to.
+/// Records the arrival of a warp's lanes.
 pub(super) fn arrive(barriers: &mut [Barrier], cluster: &mut Arrivals, warp: &mut Warp) {
     let index = warp.index as usize;
     for a in warp.arrivals.drain(..) {
@@ -66,8 +66,8 @@ pub(super) fn arrive(barriers: &mut [Barrier], cluster: &mut Arrivals, warp: &mu
     }
 }
 
-/// Lets warps go on that all came together to one barrier: the usual case, of which the barriers need not
-/// know. Where it is not that, tells them who came. True if warps go on.
+/// Releases warps that all arrived together at one barrier: the usual case, which needs no records. Otherwise records
+/// the arrivals. True if warps go on.
 pub(super) fn meet(barriers: &mut [Barrier], cluster: &mut Arrivals, warps: &mut [Placed]) -> bool {
     let number = |w: &Warp| crate::warp::barrier_number(&w.site(w.meet).inst);
     let mut came = warps.iter().filter(|w| w.live != 0);
@@ -90,7 +90,7 @@ pub(super) fn meet(barriers: &mut [Barrier], cluster: &mut Arrivals, warps: &mut
     together
 }
 
-/// Lets those go on whose barrier is complete. True if there were any.
+/// Releases the lanes whose barrier is complete. True if there were any.
 pub(super) fn release(barriers: &mut [Barrier], warps: &mut [Placed]) -> bool {
     let mut released = false;
     for (id, b) in barriers.iter_mut().enumerate() {
@@ -133,7 +133,7 @@ pub(super) fn release(barriers: &mut [Barrier], warps: &mut [Placed]) -> bool {
     released
 }
 
-/// Lets lanes of a warp go on that came to the cluster's barrier before it was complete. True if there were any.
+/// Releases lanes of a warp that arrived at the cluster's barrier before it was complete. True if there were any.
 pub(super) fn release_cluster(arrivals: &Arrivals, warp: &mut Warp) -> bool {
     let mut waiting = std::mem::take(&mut warp.waiting);
     let mut released = false;

@@ -37,8 +37,8 @@ fn distances(site: &Site, lane: usize) -> Option<[u64; 32]> {
     }
 }
 
-/// The instruction that accesses memory, of one to which an instruction of the processor belongs: this may be one
-/// that computes, and reads what was to be loaded just before, as nothing between them touches memory.
+/// The instruction that accesses memory, given the one to which a processor instruction belongs: that may be an
+/// arithmetic instruction that uses a value loaded just before, because nothing between them accesses memory.
 fn accessing(code: &[Inst], at: u32, computes: bool) -> Option<u32> {
     let own = code.get(at as usize).is_some_and(|i| {
         matches!(i.sem, Operation::Load(_) | Operation::Store(_) | Operation::Atomic(_))
@@ -78,7 +78,7 @@ pub(super) fn touched(exec: &Exec<'_>, machine: &Machine, w: &Warp, frame: &Trap
         false => !exec.memory.holds(addresses[*l], bytes),
     };
     let takes = |l: usize| w.taking >> l & 1 != 0;
-    // The memory is mapped again by now: the lane that was served first is named, else the first one.
+    // The memory is mapped again by now: the lane that was handled first is named, else the first one.
     let known = if takes(first) { first } else { w.taking.trailing_zeros() as usize & 31 };
     let lane = lanes(w.taking).find(wrong).unwrap_or(known);
     let cause = Cause::Address { address: addresses[lane], bytes: bytes as u32, space: "global" };

@@ -16,14 +16,14 @@ use std::marker::PhantomData;
 use std::ptr::NonNull;
 use std::sync::LazyLock;
 
-/// Bytes before shared memory and behind it that code may touch for lanes that do not take part: where these are
-/// beside those that do, by up to 31 values of 8 bytes.
+/// Bytes before and after shared memory that code may access for inactive lanes: their addresses are beside those of
+/// active lanes, by up to 31 values of 8 bytes.
 const MARGIN: usize = 256;
 
 /// Rounds of loops in one turn of a warp.
 const ROUNDS: u32 = 1 << 20;
 
-/// A place for one block at a time, used again and again; warps point into the launch, which outlives it.
+/// Reused storage for one block at a time; warps point into the launch, which outlives it.
 pub(super) struct BlockSlot<'e> {
     _launch: PhantomData<&'e Exec<'e>>,
     pub(super) warps: Vec<Placed>,
@@ -35,17 +35,17 @@ pub(super) struct BlockSlot<'e> {
     _unmarked: Bytes,
     _bounds: Vec<[u64; 2]>,
     barriers: Vec<Barrier>,
-    /// Who has come to the cluster's barrier.
+    /// Arrivals at the cluster's barrier.
     arrivals: Arrivals,
     dirty: bool,
-    /// Who looks on; warps have its address.
+    /// The observer; warps have its address.
     pub(super) watch: Option<Box<Box<dyn BlockWatch>>>,
 }
 
 /// Bytes before the first warp.
 const HEAD: usize = size_of::<WarpLoop>().next_multiple_of(64);
 
-/// Where the marks of shared memory are; and where nobody has any, memory in which nothing is marked.
+/// The marks of shared memory; without any, memory in which nothing is marked.
 fn shared_marks(exec: &Exec<'_>, watch: Option<&mut Box<dyn BlockWatch>>) -> (u64, Bytes) {
     let Some(watch) = watch else { return (0, Bytes::new(0)) };
     match watch.marks(exec.shared_size.into()) {
@@ -57,7 +57,7 @@ fn shared_marks(exec: &Exec<'_>, watch: Option<&mut Box<dyn BlockWatch>>) -> (u6
     }
 }
 
-/// What each parameter points into, for code that asks: as whoever looks on says, and anything where nobody does.
+/// The ranges that parameters point into, for code that checks them: as the observer says, and unlimited without one.
 fn bounds(exec: &Exec<'_>) -> Vec<[u64; 2]> {
     let Some(watch) = exec.host.watch() else { return Vec::new() };
     let mut bounds = watch.bounds().to_vec();
@@ -174,7 +174,7 @@ fn threads(exec: &Exec<'_>, w: u32) -> [[u32; 32]; 3] {
 static HELPERS: LazyLock<Vec<usize>> =
     LazyLock::new(|| TABLE.iter().map(|f| f.address()).collect());
 
-/// How blocks go on, before the first one.
+/// The initial state of the loop over blocks.
 fn beginning(first: *mut Warp, warps: u32) -> WarpLoop {
     WarpLoop {
         current: first,
@@ -197,7 +197,7 @@ impl<'e> BlockSlot<'e> {
     pub(super) fn new(exec: &'e Exec<'e>) -> BlockSlot<'e> {
         let n = exec.threads.div_ceil(32) as usize;
         let regions = exec.variant.regions as usize;
-        // An odd number of lines of the cache: what lies at one place in several warps is not all in one set.
+        // An odd number of cache lines: the same offset in several warps must not map to one cache set.
         let lines = (INTERFACE.frame + exec.variant.frame_size as usize).div_ceil(64) | 1;
         let local_stride = crate::warp::stride(exec.local_size.into());
         let shared_size = exec.shared_size as usize + 2 * MARGIN;
@@ -280,7 +280,7 @@ impl<'e> BlockSlot<'e> {
         }
     }
 
-    /// How blocks go on; not while code runs.
+    /// The state of the loop over blocks; not while code runs.
     pub(super) fn warp_loop(&mut self) -> &mut WarpLoop {
         // SAFETY: written when the slot was made; the code that changes it does not run.
         unsafe { self.warp_loop.as_mut() }
@@ -308,7 +308,7 @@ impl<'e> BlockSlot<'e> {
         self.shared
     }
 
-    /// The block is one of a cluster, whose shared memory lies there.
+    /// The block is one of a cluster, whose blocks' shared memory is there.
     pub(super) fn join(&mut self, peers: &[*mut u8], rank: u32) {
         for w in &mut self.warps {
             (w.peers, w.cluster_size, w.rank) = (peers.as_ptr(), peers.len() as u32, rank);
@@ -391,7 +391,7 @@ impl<'e> BlockSlot<'e> {
             }
             let w = &self.warps[k];
             debug_assert!(status != WAITS || !w.waiting.is_empty() || !w.parked.is_empty());
-            // Those behind it have not had their turn, and are where it has come from.
+            // The following warps have not had their turn, and are where this one came from.
             self.warps[k].meet = NOWHERE;
             self.warp_loop().set_abreast(false);
             if region != NOWHERE {
@@ -437,13 +437,13 @@ impl<'e> BlockSlot<'e> {
         self.warps.iter().all(|w| w.live == 0)
     }
 
-    /// Who has come to the cluster's barrier, and whether that is all who have not ended.
+    /// The arrivals at the cluster's barrier, and whether all live lanes have arrived.
     pub(super) fn at_cluster(&mut self) -> (&mut Arrivals, bool) {
         let complete = self.arrivals.is_complete(self.warps.iter().map(|w| w.live));
         (&mut self.arrivals, complete)
     }
 
-    /// Lets those go on that came to the cluster's barrier before it was complete. True if there were any.
+    /// Releases lanes that arrived at the cluster's barrier before it was complete. True if there were any.
     pub(super) fn release_cluster(&mut self) -> bool {
         let mut released = false;
         for w in &mut self.warps {
@@ -455,7 +455,7 @@ impl<'e> BlockSlot<'e> {
 
 impl Drop for BlockSlot<'_> {
     fn drop(&mut self) {
-        // They lie in it.
+        // They are stored in it.
         self.warps.clear();
         if let Some(room) = self.room.take() {
             self.rooms.give_back(room);

@@ -6,13 +6,14 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Shares of what is left that each thread would get: as many as let those end together that are not equally fast.
+/// The number of shares into which each thread's part of the remaining blocks is divided: enough that threads of
+/// different speed end together.
 const SHARES: u64 = 8;
 
 /// Numbers of blocks, each of which is handed out once.
 #[derive(Debug)]
 pub struct Blocks {
-    /// The first that nobody has, or the total.
+    /// The first block that was not taken, or the total.
     next: AtomicU64,
     total: u64,
     threads: u64,

@@ -23,7 +23,7 @@ pub(super) fn waits() -> bool {
     *WAITS.get_or_init(|| std::env::var_os(WAIT).is_some_and(|v| v == "1"))
 }
 
-/// How long LLVM will take for a function, roughly: by its instructions.
+/// LLVM's estimated compile time for a function, by its instructions.
 pub(super) fn estimate(f: &Function) -> Duration {
     EACH.saturating_mul(f.code.len() as u32)
 }
@@ -31,14 +31,14 @@ pub(super) fn estimate(f: &Function) -> Duration {
 /// What LLVM takes for an instruction of PTX at most, of kernels of many short regions; of others a fifth.
 const EACH: Duration = Duration::from_millis(5);
 
-/// Code for one layout of blocks, and the places that call helpers.
+/// Code for one block layout, and its call sites of helpers.
 pub(crate) struct Native {
     pub(super) code: Code,
     pub(super) sites: Vec<Site>,
 }
 
 impl Native {
-    /// Takes what is kept on disk, or has LLVM make it; `stack`: bytes of the stack that there are.
+    /// Takes cached code, or has LLVM compile it; `stack`: the available bytes of stack.
     pub(super) fn new(source: &Source, layout: Layout, stack: u32) -> Result<Native, String> {
         if !source.checked.is_none() {
             return Err("code that shows what it does".into());

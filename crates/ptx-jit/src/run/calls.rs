@@ -29,7 +29,7 @@ impl Warp {
         self.grown = grown;
     }
 
-    /// For the next block nothing is kept, and local memory that has grown is zeros where kernels begin.
+    /// Resets the state for the next block: nothing is saved, and grown local memory is zeroed where kernels begin.
     pub(super) fn forget(&mut self) {
         self.height = [0; 32];
         if self.grown.is_empty() {
@@ -97,7 +97,7 @@ pub(super) unsafe fn save(w: *mut Warp, n: u32, mask: u32) -> u32 {
     0
 }
 
-/// Collects rows of lanes of different heights above all that is kept.
+/// Collects rows of lanes of different heights above everything that is saved.
 pub(super) unsafe fn restore(w: *mut Warp, n: u32, mask: u32) -> u32 {
     // SAFETY: called by generated code.
     let w = unsafe { warp(w) };

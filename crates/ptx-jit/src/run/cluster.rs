@@ -5,7 +5,7 @@ use super::block::{BlockSlot, Outcome};
 use super::launch::Exec;
 use cushim_ptx::exec::{Fault, cluster};
 
-/// A place for one cluster at a time, used again and again.
+/// Reused storage for one cluster at a time.
 pub(super) struct Cluster<'e> {
     blocks: Vec<BlockSlot<'e>>,
     /// Where each block's shared memory is, by rank.
@@ -36,13 +36,13 @@ impl<'e> Cluster<'e> {
         }
     }
 
-    /// The first block that has not ended.
+    /// The first block that has not exited.
     pub(super) fn index(&self) -> [u32; 3] {
         let block = self.blocks.iter().find(|block| !block.is_done()).or(self.blocks.first());
         block.map_or([0; 3], BlockSlot::index)
     }
 
-    /// Gives every block a turn that has not ended.
+    /// Gives every block a turn that has not exited.
     pub(super) fn turn(&mut self, exec: &Exec<'_>) -> Result<Outcome, Fault> {
         let (mut done, mut ran) = (true, false);
         for block in self.blocks.iter_mut().filter(|block| !block.is_done()) {
@@ -56,7 +56,7 @@ impl<'e> Cluster<'e> {
         Ok(if self.meet() || ran { Outcome::Ran } else { Outcome::Stuck })
     }
 
-    /// Lets those go on that wait at the cluster's barrier, if all have come to it. True if there were any.
+    /// Releases the lanes that wait at the cluster's barrier, if all have arrived. True if there were any.
     fn meet(&mut self) -> bool {
         if self.blocks.iter_mut().all(|block| block.at_cluster().1) {
             self.blocks.iter_mut().for_each(|block| block.at_cluster().0.release());

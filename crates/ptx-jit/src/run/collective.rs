@@ -14,7 +14,7 @@ fn gather(w: &Warp, n: u32, mask: u32, inputs: &mut [Lanes]) {
     }
 }
 
-/// What lanes do together at a place.
+/// The collective at a site.
 fn what(w: &Warp, n: u32) -> Option<Collective> {
     match w.site(n).inst.sem {
         Operation::Collective(c) => Some(c),
@@ -22,7 +22,7 @@ fn what(w: &Warp, n: u32) -> Option<Collective> {
     }
 }
 
-/// Lanes by the members that they name: each group's members and lanes.
+/// Lanes grouped by member mask: each group's mask and lanes.
 fn groups(w: &Warp, n: u32, mask: u32) -> impl Iterator<Item = (u32, u32)> + Clone + use<> {
     let site = w.site(n);
     let sync = what(w, n).is_some_and(|c| c.sync);
@@ -66,8 +66,8 @@ pub(super) unsafe fn collective(w: *mut Warp, n: u32, mask: u32) -> u32 {
     0
 }
 
-/// Lanes come to where others may be missing. Answers 1 if all of these lanes
-/// may go on at once, with their results in place.
+/// Lanes arrive at a collective while others may be missing. Returns 1 if all of these lanes may go on at once, with
+/// their results in place.
 pub(super) unsafe fn meet(w: *mut Warp, n: u32, mask: u32) -> u32 {
     // SAFETY: called by generated code.
     let w = unsafe { warp(w) };
@@ -92,7 +92,7 @@ pub(super) unsafe fn meet(w: *mut Warp, n: u32, mask: u32) -> u32 {
     })
 }
 
-/// Lets those go on whose members have all come, wherever each of them is.
+/// Completes collectives whose members have all arrived, wherever each of them is.
 pub(super) fn settle(w: &mut Warp) {
     let mut k = 0;
     while k < w.parked.len() {
@@ -125,14 +125,14 @@ pub(super) fn settle(w: &mut Warp) {
     }
 }
 
-/// Computes the results of lanes that came together, from one place or several.
+/// Computes the results of lanes that arrived together, at one site or several.
 fn complete(w: &mut Warp, parts: &[(u32, u32)], inputs: &[Lanes]) {
     let Some((first, _)) = parts.first() else { return };
     let here = parts.iter().fold(0, |m, (_, l)| m | l);
     publish(w, *first, here, here, inputs);
 }
 
-/// Computes what a place gives to some lanes when these take part.
+/// Computes the results of a site for some lanes, given the participating lanes.
 fn publish(w: &mut Warp, site: u32, to: u32, participants: u32, inputs: &[Lanes]) {
     let Some(Collective { op, .. }) = what(w, site) else { return };
     if op == CollectiveOp::Barrier {
@@ -150,7 +150,7 @@ fn publish(w: &mut Warp, site: u32, to: u32, participants: u32, inputs: &[Lanes]
 }
 
 impl Warp {
-    /// Where lanes that waited for others find what they got.
+    /// The rows where lanes that waited for others find their results.
     fn collected(&mut self) -> &mut [Row] {
         // SAFETY: the frame begins with so many, which nothing else refers to while a helper runs.
         unsafe { std::slice::from_raw_parts_mut(self.collected, self.collected_count) }

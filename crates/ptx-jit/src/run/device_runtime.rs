@@ -7,7 +7,7 @@ use cushim_ptx::exec::{Access, Caller, Cause, call_device_function};
 use cushim_ptx::ir::{Callee, Src};
 use cushim_ptx::types::Space;
 
-/// A lane that calls one: its arguments lie in the slots.
+/// A calling lane: its arguments are in the slots.
 struct Outside<'a> {
     warp: &'a Warp,
     site: &'a Site,
@@ -42,7 +42,7 @@ impl Caller for Outside<'_> {
     }
 }
 
-/// Calls what the module does not define. Arguments lie in the slots, the result goes to the first.
+/// Calls a function that the module does not define. Arguments are in the slots, the result goes to the first.
 pub(super) unsafe fn call(w: *mut Warp, n: u32, mask: u32) -> u32 {
     // SAFETY: called by generated code.
     let w = unsafe { warp(w) };
@@ -50,7 +50,7 @@ pub(super) unsafe fn call(w: *mut Warp, n: u32, mask: u32) -> u32 {
     let exec = w.exec();
     let Some(Src::Call(call)) = site.inst.src.first() else { return 0 };
     let Callee::Direct(f) = call.callee else {
-        // The one argument is what was taken for a function.
+        // The one argument is the value that was used as a function.
         let Some(lane) = lanes(mask).next() else { return 0 };
         let value = w.value(0, site.operands[0], lane);
         return w.fail(site, lane, Cause::FunctionPointer { value });

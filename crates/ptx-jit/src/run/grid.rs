@@ -22,7 +22,7 @@ const LONGEST_RUN: u64 = 256;
 /// And the most instructions of warps in them: some tens of microseconds.
 const RUN_STEPS: u64 = 1 << 14;
 
-/// A launch of a kernel by its code for such blocks; `hot`: that is worth making better.
+/// A launch of a kernel by its code for such blocks; `hot`: worth compiling again.
 pub(super) fn exec<'a>(
     variant: &'a Variant,
     hot: &'a dyn Fn(),
@@ -47,7 +47,7 @@ pub(super) fn exec<'a>(
     }
 }
 
-/// Runs blocks of a launch, by code whose stack that is.
+/// Runs blocks of a launch, by code that uses that stack.
 pub(super) fn run_blocks(
     mut exec: Exec<'_>,
     stack: &Stack,
@@ -152,11 +152,12 @@ impl Watch {
 /// wait for no other and end soon.
 fn longest_run(exec: &Exec<'_>) -> u64 {
     let Some(steps) = exec.variant.steps else { return 1 };
-    // Checkers are told of each block.
+    // Checkers are notified of each block.
     if exec.host.watch().is_some() {
         return 1;
     }
-    // Memory that is empty when a block begins is emptied outside the code, as are stacks; blocks of a cluster run by turns.
+    // Memory that must be cleared at the start of a block is cleared outside the code, as are stacks; blocks of a
+    // cluster run by turns.
     if exec.launch.cluster_size() > 1
         || exec.shared_size > 0
         || exec.local_size > 0
@@ -171,9 +172,9 @@ fn longest_run(exec: &Exec<'_>) -> u64 {
 /// Blocks given to this thread.
 struct Given<'a> {
     next: &'a dyn Fn(u64) -> Range<u64>,
-    /// How many are asked for at once.
+    /// How many are requested at once.
     share: u64,
-    /// Those that have not begun.
+    /// The blocks that have not started.
     ahead: Range<u64>,
     /// The most of a run, and the length of a row of the grid.
     longest: u64,

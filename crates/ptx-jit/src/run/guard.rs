@@ -15,7 +15,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 pub(super) trait Body {
     const WHICH: Which;
 
-    /// Runs it for the lanes of a mask; `n` is mostly the number of a site.
+    /// Runs the helper for the lanes of a mask; `n` is mostly the number of a site.
     ///
     /// # Safety
     /// Generated code that was made with this launch's sites runs, and calls for its warp.
@@ -52,7 +52,7 @@ unsafe extern "C" fn enter<B: Body>(w: *mut Warp, n: u32, mask: u32) -> u32 {
     }
 }
 
-/// Notes the fault and leaves the code, whatever that would have done with the answer.
+/// Records the fault and leaves the code, whatever the code would do with the result.
 ///
 /// # Safety
 /// Called by generated code.

@@ -20,7 +20,7 @@ use cushim_ptx::alu;
 use cushim_ptx::exec::Cause;
 use cushim_ptx::sem::{Barrier, Operation};
 
-/// Names the helpers, by their places in [`TABLE`].
+/// Names the helpers, by their index in [`TABLE`].
 macro_rules! helpers {
     ($($name:ident: $function:path,)*) => {
         mod bodies {
@@ -41,7 +41,7 @@ macro_rules! helpers {
         /// What generated code calls, each of which catches its own panics.
         pub(crate) static TABLE: &[Guarded] = &[$(Guarded::of::<bodies::$name>(),)*];
 
-        // Each stands at its place.
+        // Each is at its index.
         const _: () = {
             let here = [$(Which::$name as usize),*];
             assert!(here.len() == Which::ALL.len());
@@ -118,7 +118,7 @@ unsafe fn dispatch(w: *mut Warp, _: u32, _: u32) -> u32 {
     let w = unsafe { warp(w) };
     let mut at = w.low;
     if at == NOWHERE {
-        // Lanes that ended keep nobody waiting.
+        // Exited lanes do not keep others waiting.
         super::collective::settle(w);
         at = w.low;
     }
@@ -155,7 +155,7 @@ unsafe fn spin(w: *mut Warp, region: u32, _: u32) -> u32 {
     if others && w.turns % 16 != 0 { 0 } else { YIELDS }
 }
 
-/// Lanes come to a barrier of the block, or of its cluster.
+/// Lanes arrive at a barrier of the block, or of its cluster.
 unsafe fn arrive(w: *mut Warp, n: u32, mask: u32) -> u32 {
     // SAFETY: called by generated code.
     let w = unsafe { warp(w) };
@@ -176,7 +176,7 @@ unsafe fn arrive(w: *mut Warp, n: u32, mask: u32) -> u32 {
         _ => {}
     }
     let lane = mask.trailing_zeros() as usize & 31;
-    // What the code says it does not hand over.
+    // The code does not pass what is constant.
     let number = crate::warp::barrier_number(&site.inst)
         .filter(|_| site.inst.sem == Operation::Barrier(Barrier::Sync));
     let barrier = number.unwrap_or_else(|| match site.inst.sem {
@@ -206,7 +206,7 @@ unsafe fn clock(w: *mut Warp, which: u32, _: u32) -> u32 {
     0
 }
 
-/// After many rounds of a loop in code that does not leave for that: whether somebody ends the launch.
+/// Called after many rounds of a loop in code that does not leave for that: whether the launch is being ended.
 unsafe fn pause(w: *mut Warp, _: u32, _: u32) -> u32 {
     // SAFETY: called by generated code.
     let w = unsafe { warp(w) };

@@ -58,7 +58,7 @@ pub struct Kernel {
     source: Source,
     /// What was made once stays; so does why it could not be.
     variants: Mutex<Variants>,
-    /// The host was told of a panic.
+    /// The host was informed of a panic.
     told: AtomicBool,
 }
 
@@ -76,17 +76,15 @@ impl std::fmt::Debug for Kernel {
 }
 
 impl Kernel {
-    /// Compiles a kernel of a module, for a shape of blocks and those that are
-    /// like it; for others when they occur.
+    /// Compiles a kernel of a module, for a block shape and similar ones; for others when they occur.
     ///
     /// # Errors
-    /// [`NotCompiled`] says what keeps it with the interpreter.
+    /// [`NotCompiled`] says why the interpreter has to run it.
     pub fn new(module: &Arc<Module>, kernel: u32, block: [u32; 3]) -> Result<Kernel, NotCompiled> {
         Kernel::with_cache(module, kernel, block, None)
     }
 
-    /// As [`Kernel::new`], with code from a cache where it has some; what is made goes there, on threads of
-    /// its own.
+    /// As [`Kernel::new`], with code from a cache if it has some; compiled code is stored there, on separate threads.
     ///
     /// # Errors
     /// As [`Kernel::new`].
@@ -99,7 +97,7 @@ impl Kernel {
         Kernel::checked(module, kernel, block, cache, Checked::default())
     }
 
-    /// As [`Kernel::with_cache`]; the code shows what it does to whoever looks on ([`Host::watch`]).
+    /// As [`Kernel::with_cache`]; the code reports what it does to an observer ([`Host::watch`]).
     ///
     /// # Errors
     /// As [`Kernel::new`].
@@ -121,7 +119,7 @@ impl Kernel {
         Ok(this)
     }
 
-    /// Code for blocks of this shape, made now if there is none.
+    /// Code for blocks of this shape, compiled now if there is none.
     pub(crate) fn variant(&self, layout: Layout) -> Result<Arc<Variant>, NotCompiled> {
         let mut all = self.variants.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(v) = find(&all, layout) {
@@ -133,8 +131,8 @@ impl Kernel {
         made
     }
 
-    /// How many instructions a warp runs at most; `None` where it may go round a loop, where there is no
-    /// code for this shape of blocks yet, or where that wants a stack of its own, which is for threads of ours only.
+    /// The most instructions that a warp executes; `None` if it may loop, if there is no code for this block shape
+    /// yet, or if that needs its own stack, which only cushim's threads have.
     pub fn steps(&self, block: [u32; 3]) -> Option<u64> {
         let all = self.variants.try_lock().ok()?;
         let variant = find(&all, Layout::of(block))?.as_ref().ok()?;
@@ -149,7 +147,7 @@ impl Kernel {
         Ok(self.variant(Layout::of(block))?.machine().code.size())
     }
 
-    /// The machine code for a shape of blocks, the better where that is there: to be read, not run.
+    /// The machine code for a block shape, the better tier if it exists: to be read, not run.
     ///
     /// # Errors
     /// As [`Kernel::prepare`].
@@ -159,7 +157,7 @@ impl Kernel {
         Ok(code.from(code.range().0).to_vec())
     }
 
-    /// Whether code for a shape of blocks is there and came from a cache.
+    /// Whether code for a block shape exists and came from a cache.
     pub fn is_kept(&self, block: [u32; 3]) -> bool {
         let all = self.variants.lock().unwrap_or_else(PoisonError::into_inner);
         find(&all, Layout::of(block)).is_some_and(|v| v.as_ref().is_ok_and(|v| v.kept))
@@ -187,16 +185,15 @@ impl Kernel {
         }
     }
 
-    /// Runs blocks of a launch on this thread until `next` gives no more and
-    /// those it gave have ended: what [`cushim_ptx::interp::run_blocks`] does,
-    /// in machine code. `next` is asked for at most so many in a row, as [`Blocks::take`]: for one, where a
-    /// block may wait for others.
+    /// Runs blocks of a launch on this thread until `next` returns no more and the ones it returned have ended: what
+    /// [`cushim_ptx::interp::run_blocks`] does, in machine code. `next` is asked for at most so many consecutive
+    /// blocks, as [`Blocks::take`]; for one at a time if a block may wait for others.
     ///
-    /// The launch must name the kernel and the module it was compiled from. If
-    /// code for its shape of blocks cannot be made, or has no stack, the interpreter runs it.
+    /// The launch must name the kernel and the module it was compiled from. If code for its block shape cannot be
+    /// compiled, or has no stack, the interpreter runs it.
     ///
-    /// The process's handlers of SIGSEGV and SIGBUS are ours from now on; what
-    /// is not a kernel's goes to the handlers that were there.
+    /// From now on cushim handles the process's SIGSEGV and SIGBUS; faults outside of kernels go to the previous
+    /// handlers.
     ///
     /// # Errors
     /// The first [`Fault`] of these blocks, with kernel, block and thread.

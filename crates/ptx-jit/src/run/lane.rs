@@ -7,18 +7,17 @@ pub(crate) use cushim_ptx::exec::lanes;
 use cushim_ptx::exec::{Cause, Fault};
 use cushim_ptx::ir::Dst;
 
-/// The warp behind a helper's first argument.
+/// The warp of a helper's first argument.
 ///
 /// # Safety
-/// Generated code passes the warp it was entered with, which nobody else uses
-/// until it leaves.
+/// Generated code passes the warp it was entered with, which nothing else uses until it leaves.
 pub(crate) unsafe fn warp<'a>(w: *mut Warp) -> &'a mut Warp {
     // SAFETY: the warp is there and nobody else refers to it until generated code goes on, by the caller's promise.
     unsafe { &mut *w }
 }
 
 impl Warp {
-    /// What generated code means by a number. One that there is not is an error of the emitter's, which ends the launch.
+    /// The site with a number. A missing one is an error of the emitter, which ends the launch.
     #[inline]
     pub(crate) fn site<'a>(&self, n: u32) -> &'a Site {
         assert!((n as usize) < self.site_count, "site {n} of {}", self.site_count);

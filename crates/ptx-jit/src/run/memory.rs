@@ -16,7 +16,7 @@ use cushim_ptx::types::Space;
 
 const WINDOW_SIZE: u64 = 1 << 32;
 
-/// A place in this process's memory.
+/// An address in this process's memory.
 pub(crate) struct Place {
     pub(crate) at: *mut u8,
     /// Other threads may use it at the same time.
@@ -24,7 +24,7 @@ pub(crate) struct Place {
 }
 
 impl Warp {
-    /// Where `bytes` at an address are, or what is wrong with it.
+    /// The process's address of `bytes` at an address, or what is wrong with it.
     pub(crate) fn place(
         &self,
         space: Space,
@@ -80,7 +80,7 @@ impl Warp {
         }
     }
 
-    /// The shared memory of the block of the cluster that an address means, null if there is none, and where in it.
+    /// The shared memory of the cluster's block that an address means, null if there is none, and the offset in it.
     fn peer(&self, address: u64) -> (*mut u8, u64) {
         let (rank, at) = cluster::find(address, self.rank.into());
         if rank >= u64::from(self.cluster_size) {
@@ -108,7 +108,7 @@ impl Warp {
     }
 }
 
-/// The place of one lane's access, or the fault.
+/// The address of one lane's access, or the fault.
 fn find(
     w: &mut Warp,
     site: &Site,

@@ -11,7 +11,7 @@ use cushim_ptx::exec::{Cause, Fault};
 use std::cell::Cell;
 
 impl BlockSlot<'_> {
-    /// LLVM's code, where this block may run by it and is to: nobody looks on, and it waits for no other block.
+    /// LLVM's code, if this block can and should run by it: there is no observer, and it waits for no other block.
     pub(super) fn native<'a>(&self, exec: &Exec<'a>) -> Option<&'a Native> {
         let native = exec.variant.native()?;
         let alone = !exec.launch.cooperative && exec.launch.cluster_size() <= 1;
@@ -53,7 +53,7 @@ impl BlockSlot<'_> {
         }
     }
 
-    /// Helpers look for places there.
+    /// Sets the sites that helpers use.
     fn look_at(&mut self, sites: &[Site]) {
         for w in &mut self.warps {
             (w.sites, w.site_count) = (sites.as_ptr(), sites.len());
@@ -61,9 +61,9 @@ impl BlockSlot<'_> {
     }
 }
 
-/// The fault of a block that touched an address of the arena where nothing is. LLVM's code does not say whose it was: the
-/// interpreter runs the block again, and finds it. The launch fails, so nobody sees what is done twice. Where the
-/// interpreter finds nothing, as after what other blocks have changed meanwhile, nobody is to blame.
+/// The fault of a block that accessed an unmapped address of the arena. LLVM's code does not tell which lane it was:
+/// the interpreter runs the block again, and finds it. The launch fails, so nothing observes the repeated effects. If
+/// the interpreter finds no fault, because other blocks have changed something meanwhile, no lane is named.
 fn touched(exec: &Exec<'_>, block: [u32; 3], address: u64) -> Fault {
     let [gx, gy, _] = exec.launch.grid.map(u64::from);
     let [x, y, z] = block.map(u64::from);

@@ -7,7 +7,7 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Operand {
     pub(super) address: u64,
-    /// The instruction computes with what it reads, in registers for integers.
+    /// The instruction computes with what it reads, in integer registers.
     pub(super) computes: bool,
 }
 

@@ -15,8 +15,7 @@ pub(super) unsafe extern "C" fn touch(address: u64) {
     core::arch::naked_asm!("prefetcht0 [rdi]", "prefetcht0 [rdi + 64]", "ret")
 }
 
-/// Calls helper `number` of [`Warp::helpers`] with the first three arguments;
-/// what it answers goes to [`Warp::answer`].
+/// Calls helper `number` of [`Warp::helpers`] with the first three arguments; its result goes to [`Warp::answer`].
 ///
 /// # Safety
 /// As for the helper; called by generated code only, which has nothing in the

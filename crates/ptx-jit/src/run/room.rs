@@ -49,11 +49,11 @@ impl Drop for Bytes {
     }
 }
 
-/// What is kept at most, in bytes: of one place, and how many places.
+/// The most that is kept: bytes of one piece, and the number of pieces.
 const LARGEST: usize = 256 << 10;
 const MOST: usize = 16;
 
-/// Memory of a place for blocks.
+/// A piece of memory for blocks.
 #[derive(Debug)]
 pub(super) struct Room {
     /// What the sizes are: warps and their frames, shared memory, local memory.

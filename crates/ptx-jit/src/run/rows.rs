@@ -29,7 +29,7 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    /// Those of a lane.
+    /// The row of a lane.
     #[inline(always)]
     pub(super) fn row(&self, lane: usize) -> Row {
         Row { first: self.first[lane], factors: self.factors[lane], square: self.square[lane] }

@@ -10,7 +10,7 @@ use cushim_ptx::sem::{Barrier, Operation};
 use cushim_ptx::types::Space;
 
 impl Warp {
-    /// Who looks on at the block.
+    /// The block's observer.
     fn watch<'a>(&self) -> Option<&'a mut Box<dyn BlockWatch>> {
         // SAFETY: null, or the slot's, which outlives the code that runs in it and is used by one helper at a time.
         unsafe { self.watch.as_mut() }

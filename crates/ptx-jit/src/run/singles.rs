@@ -34,7 +34,7 @@ pub(super) fn flushing(flags: u32) -> u32 {
     if flags & FTZ != 0 { u32::MAX } else { 0 }
 }
 
-/// Puts operands that have one value for all lanes into every lane.
+/// Copies uniform operands to every lane.
 #[inline(always)]
 pub(super) fn spread(slots: &mut [Slot; SLOTS], flags: u32) {
     for (n, slot) in slots.iter_mut().enumerate().take(3) {

@@ -5,24 +5,24 @@
 
 use std::ptr::null_mut;
 
-/// Code that takes at most so many bytes runs on the stack of its thread, which may be a small one of the program's.
+/// Code that uses at most so many bytes runs on its thread's stack, which may be a small one of the program.
 const OWN: u32 = 256 << 10;
 /// Besides, for helpers and for handlers of signals.
 const MORE: usize = 1 << 20;
-/// Nobody may touch what is below: so many bytes.
+/// The size of the guard area below, in bytes.
 const GUARD: usize = 64 << 10;
 
-/// A stack that is not its thread's, or none.
+/// A separate stack, or none.
 pub(super) struct Stack(Option<(*mut libc::c_void, usize)>);
 
 // SAFETY: whoever has it uses its memory alone, whichever thread that is.
 unsafe impl Send for Stack {}
 
 impl Stack {
-    /// That of the thread.
+    /// The thread's own stack.
     pub(super) const NONE: Stack = Stack(None);
 
-    /// A new one for code that takes so many bytes; `None` where the system has no memory for it.
+    /// A new one for code that uses so many bytes; `None` if the system has no memory for it.
     pub(super) fn new(bytes: u32) -> Option<Stack> {
         let size = (bytes as usize + MORE + GUARD).next_multiple_of(GUARD);
         let (read, write) = (libc::PROT_READ, libc::PROT_WRITE);
@@ -43,7 +43,7 @@ impl Stack {
         self.0.map_or(0, |(base, size)| base as u64 + size as u64)
     }
 
-    /// Whether code that takes so many bytes may run where code does that takes `first`, 0 for the thread's own.
+    /// Whether code that uses so many bytes may run on a stack for code that uses `first`, 0 for the thread's own.
     pub(super) fn takes(first: u32, bytes: u32) -> bool {
         bytes <= first.max(OWN)
     }

@@ -34,9 +34,9 @@ const TIMES: u32 = 2;
 /// Machine code, and which instruction of the kernel it is of.
 pub(crate) struct Machine {
     pub(crate) code: Code,
-    /// From where in the code on it belongs to which place, in order.
+    /// The start of the code of each source instruction, in order.
     origins: Vec<(u32, Origin)>,
-    /// Bytes of the stack that it takes.
+    /// Bytes of stack that it uses.
     pub(crate) stack: u32,
 }
 
@@ -51,8 +51,8 @@ impl Machine {
 
 /// What a launch needs to know of the kernel before its first block: found once, as it takes looking through the whole kernel.
 pub(crate) struct Needs {
-    /// The most results that an instruction gives by a helper. Atomics on vectors use the second for what they have read;
-    /// registers that come back from stacks go another way.
+    /// The most results that a helper of an instruction returns. Atomics on vectors use the second for what they have
+    /// read; registers that are restored from stacks go another way.
     pub(crate) results: usize,
     /// See [`crate::warp::more_slots`] and [`crate::warp::collected`].
     pub(crate) more: usize,
@@ -80,17 +80,17 @@ pub(crate) struct Variant {
     pub(crate) lowered: Arc<Lowered>,
     /// Where it is kept.
     place: Option<Place>,
-    /// It came from there.
+    /// It came from the cache.
     pub(crate) kept: bool,
     /// The first code is the better one already.
     good: bool,
     first: Machine,
     best: OnceLock<Machine>,
-    /// Code that LLVM made, or why there is none; nothing, where nobody asked for it yet.
+    /// LLVM's code, or why there is none; unset if it was not requested yet.
     native: OnceLock<Result<Native, String>>,
     /// Whether LLVM's is the faster.
     pub(super) trial: Trial,
-    /// Those that no thread uses at present.
+    /// The stacks that no thread uses at present.
     stacks: Mutex<Vec<Stack>>,
     pub(super) rooms: Rooms,
     pub(crate) sites: Vec<Site>,
@@ -104,11 +104,11 @@ pub(crate) struct Variant {
     limits: [u64; 2],
     /// Somebody makes the better one, or has; and LLVM's.
     asked: [AtomicBool; 2],
-    /// It is to be made, and nobody has begun.
+    /// It is to be compiled, and no thread has begun.
     due: [AtomicBool; 2],
 }
 
-/// Whose the thread is that has LLVM make code.
+/// Which thread has LLVM compile code.
 #[derive(Clone, Copy)]
 enum Whose {
     /// Anybody's.
@@ -133,7 +133,7 @@ impl Source {
             .map_err(|e| e.in_text(&self.module))
     }
 
-    /// The code that is kept, else the quick code.
+    /// The cached code, else the quick code.
     pub(crate) fn variant(&self, layout: Layout) -> Result<Variant, NotCompiled> {
         let place = Place::of(self, layout, None);
         let found = place.as_ref().and_then(|place| place.load(self));
@@ -242,7 +242,7 @@ impl Variant {
         self.native.get()?.as_ref().err().map(String::as_str)
     }
 
-    /// Makes LLVM's code, and waits for it, where a library is asked for.
+    /// Makes LLVM compile code, and waits for it, if a library is enabled.
     fn make_native(&self, source: &Source, whose: Whose) {
         if !crate::llvm::is_asked_for() {
             return;
@@ -295,7 +295,7 @@ impl Variant {
         Ok(())
     }
 
-    /// Makes the code that is due on a thread of its own. Without a thread, the first code stays.
+    /// Compiles the requested code on a separate thread. Without a thread, the first code stays.
     pub(crate) fn improve_aside(self: &Arc<Self>, source: &Source) {
         let (this, source) = (self.clone(), source.clone());
         // An error, or a bug that panics, leaves the first code in use.
@@ -311,11 +311,11 @@ impl Variant {
     }
 }
 
-/// Does something on a thread of its own, on which no signal handler of the program runs; or not at all.
+/// Runs something on a separate thread, on which no signal handler of the program runs; or not at all.
 ///
-/// The thread is the system's own: what Rust's standard library keeps of a thread lies with the system's allocator, and
-/// until the thread has begun, what leads there lies in a heap of ours. A leak checker in the program looks into neither
-/// the one nor the other, and took the process's end for the loss of it.
+/// The thread is created by the system directly. What Rust's standard library stores for a thread is allocated by the
+/// system's allocator, and until the thread has started, the only pointer to it is in cushim's heap. A leak checker
+/// in the program searches neither, and reported it as lost when the process ended.
 fn aside(work: impl FnOnce() + Send + 'static) {
     let given: *mut Work = Box::into_raw(Box::new(Box::new(work)));
     // SAFETY: sets, attributes and thread are written before they are read; the mask of this thread is put back;

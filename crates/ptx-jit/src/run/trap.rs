@@ -15,11 +15,11 @@ use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU64, Ordering};
 #[repr(C)]
 #[derive(Debug)]
 pub(super) struct TrapFrame {
-    /// The stack and the place to go on with.
+    /// The stack and the address to resume with.
     stack: u64,
     resume: u64,
     code: (u64, u64),
-    /// Where the code was, what it touched, and its registers then, in the processor's order.
+    /// The program counter, the accessed address, and the registers at the fault, in the processor's order.
     pub(super) at: u64,
     pub(super) address: u64,
     pub(super) registers: [u64; 16],
@@ -49,8 +49,8 @@ thread_local! {
     static FRAME: Cell<*mut TrapFrame> = const { Cell::new(std::ptr::null_mut()) };
 }
 
-/// Bounds of all generated code there ever was: a fault elsewhere is never ours, and is passed on before
-/// anything of this thread is looked at.
+/// Bounds of all generated code there ever was: a fault elsewhere is never a kernel's, and is passed on before any
+/// state of this thread is read.
 static LOWEST: AtomicU64 = AtomicU64::new(u64::MAX);
 static HIGHEST: AtomicU64 = AtomicU64::new(0);
 
@@ -60,11 +60,11 @@ pub(crate) fn announce(base: u64, size: u64) {
     HIGHEST.fetch_max(base + size, Ordering::Relaxed);
 }
 
-/// Enters code. Answers what it answers, or [`SIGNAL`] after a fault, which the frame then describes.
+/// Enters code. Returns its result, or [`SIGNAL`] after a fault, which the frame then describes.
 ///
 /// # Safety
-/// As for the code: the warp and its block are what it was made for. `code` is its range. From `top` downwards lies
-/// memory that does for its stack and nobody uses; 0: that of the thread does.
+/// As for the code: the warp and its block are those that it was compiled for. `code` is its range. Below `top` is
+/// enough unused memory for its stack; 0: the thread's stack is enough.
 pub(super) unsafe fn enter(
     entry: Entry,
     code: (u64, u64),
@@ -114,10 +114,10 @@ unsafe extern "C" fn call(entry: Entry, warp: *mut Warp, frame: *mut TrapFrame, 
     )
 }
 
-/// Goes on behind the place where this thread entered generated code, as if that had answered `status`.
+/// Resumes after the point where this thread entered generated code, as if that had returned `status`.
 ///
 /// # Safety
-/// This thread is in generated code, or in what that called, of which nothing is left to be dropped.
+/// This thread is in generated code, or in a function that it called, which has nothing left to drop.
 pub(super) unsafe fn leave(status: u32) -> ! {
     let frame = FRAME.get();
     if frame.is_null() {
@@ -133,14 +133,14 @@ unsafe extern "C" fn jump(stack: u64, resume: u64, status: u32) -> ! {
 }
 
 const SIGNALS: [i32; 2] = [libc::SIGSEGV, libc::SIGBUS];
-/// Who had each signal before us; never freed, as a handler may be looking.
+/// The previous handler of each signal; never freed, because another thread may be reading it.
 static BEFORE: [AtomicPtr<libc::sigaction>; 2] =
     [AtomicPtr::new(std::ptr::null_mut()), AtomicPtr::new(std::ptr::null_mut())];
 static INSTALLING: Mutex<()> = Mutex::new(());
 /// The thread whose fault was passed on last.
 static PASSED_ON: AtomicI32 = AtomicI32::new(0);
 
-/// Makes sure that the signals come to us; a program may have set its own handler since the last launch.
+/// Installs the signal handlers; a program may have set its own handler since the last launch.
 pub(super) fn install() {
     let ours = on_fault as *const () as usize;
     for (signal, before) in SIGNALS.iter().zip(&BEFORE) {
@@ -161,7 +161,7 @@ pub(super) fn install() {
         // SAFETY: all bits zero is a `sigaction` without handler, mask and flags.
         let mut new: libc::sigaction = unsafe { std::mem::zeroed() };
         new.sa_sigaction = ours;
-        // A handler that it is passed on to may need the other stack, or be entered again.
+        // A handler that gets the signal next may need the alternate stack, or be entered again.
         new.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | (now.sa_flags & libc::SA_NODEFER);
         new.sa_mask = now.sa_mask;
         // SAFETY: a handler that does only what a handler may.
@@ -207,7 +207,7 @@ fn pass_on(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) 
     let thread = unsafe { libc::syscall(libc::SYS_gettid) } as i32;
     // SAFETY: the kernel passes what it knows of the signal.
     let sent = unsafe { (*info).si_code } <= 0;
-    // A handler that gives the signal back to us and raises it again means the default.
+    // A handler that restores ours and raises the signal again means the default action.
     let again = PASSED_ON.swap(thread, Ordering::Relaxed) == thread && sent;
     let before = SIGNALS.iter().position(|s| *s == signal).map(|n| &BEFORE[n]);
     let before = before.map_or(std::ptr::null_mut(), |b| b.load(Ordering::Acquire));
@@ -228,7 +228,7 @@ fn pass_on(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) 
             }
         }
         _ => {
-            // The instruction runs again, and the default takes it; what was sent is sent again.
+            // The instruction runs again, and the default action follows; a sent signal is sent again.
             // SAFETY: sets the default; sends to this thread only.
             unsafe {
                 let mut new: libc::sigaction = std::mem::zeroed();

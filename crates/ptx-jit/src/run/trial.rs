@@ -36,7 +36,7 @@ impl Trial {
         self.chosen.store(1 + u8::from(llvm), Ordering::Relaxed);
     }
 
-    /// Whether LLVM's code has the next turn: the one does that has run for less time.
+    /// Whether LLVM's code runs the next group: the code that has run for less time does.
     pub(super) fn next(&self) -> bool {
         let [usual, llvm] = [0, 1].map(|k: usize| self.ran[k].0.load(Ordering::Relaxed));
         self.chosen().unwrap_or(llvm <= usual)

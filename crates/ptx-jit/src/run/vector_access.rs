@@ -26,7 +26,7 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// The place of a lane.
+    /// The address of a lane.
     pub(super) fn at<T>(&self, lane: usize) -> *mut T {
         self.base.wrapping_add(self.addresses[lane] as usize).cast()
     }
@@ -109,7 +109,7 @@ fn each(mask: u32, mut f: impl FnMut(usize)) {
     }
 }
 
-/// The widest range that is looked at as a whole.
+/// The widest range that is checked as a whole.
 const NEAR: u64 = 32 * 4096;
 
 /// Checks `bytes` at each of the addresses, whose multiples they are to be, for reading or for writing, too; `None`: look closer.
@@ -162,8 +162,8 @@ pub(super) fn check(
     }
     let memory = w.exec().memory;
     let whole = (most - least).checked_add(bytes)?;
-    // Of one allocation, mostly; else each on its own, as where they lie far apart: looking takes as long as what is
-    // looked at.
+    // Usually within one allocation; else each by itself, as when they are far apart: a check takes time proportional
+    // to its range.
     let there = |at: u64, bytes: u64| match writes {
         true => memory.takes(at, bytes),
         false => memory.holds(at, bytes),
@@ -286,7 +286,7 @@ fn atom_of<T: Number + Cell>(w: &mut Warp, places: &Places, update: Update, mask
     true
 }
 
-/// Does one operation after the other; what was there before goes to slot 0.
+/// Executes one operation after the other; the old values go to slot 0.
 #[inline(always)]
 fn each_of<T: Number>(w: &mut Warp, places: &Places, mask: u32, f: impl Fn(*mut T, T, T) -> T) {
     let [to, b, c, ..] = &mut w.scratch;

@@ -15,8 +15,8 @@ use cushim_ptx::Level;
 use cushim_ptx::alu::fused;
 use cushim_ptx::alu::sfu::{self, Interpolated, form, usual};
 
-// What follows are macros: a loop that is given a function as a value calls it, and the function is then one of any
-// processor, not of this one's vectors (measured: four to ten times slower).
+// The following are macros: a loop that gets a function as a value calls it, and the function is then compiled for
+// any processor, not with this one's vectors (measured: four to ten times slower).
 
 /// An expression in which a constant says whether the flags have `.ftz`.
 macro_rules! with_ftz {
@@ -47,7 +47,7 @@ macro_rules! one_of {
     }};
 }
 
-/// The same of two operands.
+/// The same with two operands.
 macro_rules! two_of {
     ($slots:ident, $flags:ident, $ftz:ident => $f:expr) => {{
         spread($slots, $flags);
@@ -59,9 +59,9 @@ macro_rules! two_of {
     }};
 }
 
-/// The same, where what polynomials take is found for all lanes at once, by `look_up` of the processor's vectors: first the intervals
-/// and places are found. If all operands are usual, the short way of [`usual`] is taken; else nothing else is kept of what
-/// was computed before.
+/// The same with `look_up`, by which the processor's vectors find the polynomials' inputs for all lanes at once:
+/// first the intervals and offsets are computed. If all operands are usual, the short path of [`usual`] is taken;
+/// else nothing that was computed before is kept.
 macro_rules! looked_up {
     ($slots:ident, $flags:ident, $table:ident, $usual:ident, $f:ident) => {{
         let x = *narrow(&mut $slots[0]);

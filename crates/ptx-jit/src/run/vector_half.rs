@@ -41,7 +41,7 @@ macro_rules! each {
     }};
 }
 
-/// The same of one or two singles.
+/// The same with one or two singles.
 macro_rules! each_single {
     ($slots:ident, |$x:ident, $y:ident| $body:expr) => {{
         let [x, y, ..] = $slots;
@@ -113,7 +113,7 @@ fn wide_b(h: u32) -> f32 {
 fn cut(v: f32) -> u32 {
     let bits = v.to_bits();
     let a = bits & 0x7fff_ffff;
-    // Added to a half, what is below the normal halves rounds to a multiple of 2^-24.
+    // Added to a half, numbers below the normal halves round to a multiple of 2^-24.
     let small = (f32::from_bits(a) + 0.5).to_bits().wrapping_sub(0x3f00_0000);
     let normal = a.wrapping_add(0xfff + (a >> 13 & 1)).wrapping_sub(0x3800_0000) >> 13;
     let h = if a < 0x3880_0000 { small } else { normal };
@@ -139,7 +139,7 @@ fn to_odd(x: f32, y: f32) -> f32 {
     let bits = sum.to_bits();
     let away = ((error.to_bits() ^ bits) as i32) >= 0;
     let odd = if away { bits.wrapping_add(1) } else { bits.wrapping_sub(1) };
-    // The error of a sum that is infinite or no number is none.
+    // The error of an infinite sum or a NaN counts as zero.
     let exact = error == 0.0 || error.is_nan() || bits & 1 != 0;
     f32::from_bits(if exact { bits } else { odd })
 }
@@ -185,7 +185,7 @@ mod tests {
         }
     }
 
-    /// Singles that lie on, and next to, the middle of two halves: all of them rounded as exact arithmetic does.
+    /// Singles at, and next to, the midpoint of two halves: all of them are rounded as exact arithmetic does.
     #[test]
     fn singles_round_once() {
         use cushim_ptx::soft::{self, Round};

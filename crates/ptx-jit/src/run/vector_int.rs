@@ -53,7 +53,7 @@ fn four(s: &mut [Slot; SLOTS], f: impl Fn(u32, u32, u32, u32) -> u32) {
     }
 }
 
-/// Of a wide value a narrow one.
+/// From a wide value to a narrow one.
 #[inline(always)]
 fn count(s: &mut [Slot; SLOTS], f: impl Fn(u64) -> u32) {
     let x = long(&s[0]);
@@ -63,7 +63,7 @@ fn count(s: &mut [Slot; SLOTS], f: impl Fn(u64) -> u32) {
     }
 }
 
-/// Of two wide values a wide one.
+/// From two wide values to a wide one.
 #[inline(always)]
 fn both(s: &mut [Slot; SLOTS], f: impl Fn(u64, u64) -> u64) {
     let y = long(&s[1]);
@@ -72,7 +72,7 @@ fn both(s: &mut [Slot; SLOTS], f: impl Fn(u64, u64) -> u64) {
     }
 }
 
-/// Of a wide value and narrow ones a wide one.
+/// From a wide value and narrow ones to a wide one.
 #[inline(always)]
 fn by(s: &mut [Slot; SLOTS], f: impl Fn(u64, u32, u32) -> u64) {
     let (y, z) = (*narrow(&mut s[1]), *narrow(&mut s[2]));
@@ -87,7 +87,7 @@ fn low(n: u32) -> u64 {
     if n >= 64 { u64::MAX } else { (1 << n) - 1 }
 }
 
-/// A field of bits of a number of `bits`; the sign fills what lies above it.
+/// A bit field of a number of `bits`; the sign fills the bits above it.
 #[inline(always)]
 fn field(v: u64, pos: u32, len: u32, bits: u32, signed: bool) -> u64 {
     let top = pos.saturating_add(len).wrapping_sub(1).min(bits - 1);
@@ -141,8 +141,8 @@ fn amount(highest: u32, bits: u32) -> u32 {
     if highest == u32::MAX { highest } else { bits - 1 - highest }
 }
 
-/// Doubles hold every number of 32 bits, and their quotient lies on the right side of each whole number. By zero,
-/// an H100 gives all ones.
+/// Doubles represent every 32-bit number exactly, and their quotient truncates to the right integer. For division by
+/// zero, an H100 returns all ones.
 #[inline(always)]
 fn quotient(x: f64, y: f64) -> u32 {
     if y == 0.0 { u32::MAX } else { (x / y) as i64 as u32 }

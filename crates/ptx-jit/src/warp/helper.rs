@@ -5,7 +5,7 @@
 
 macro_rules! helpers {
     ($($name:ident),* $(,)?) => {
-        /// A helper, by its place in the table.
+        /// A helper, by its index in the table.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub(crate) enum Which {
             $($name,)*

@@ -47,10 +47,10 @@ offsets! {
 pub(crate) struct Interface {
     pub(crate) version: usize,
     pub(crate) warp: WarpOffsets,
-    /// Of going over the warps of a block, behind the warp's pointer `warps`.
+    /// The state of the loop over a block's warps, at the warp's pointer `warps`.
     pub(crate) warps: LoopOffsets,
-    /// Bytes from the warp to its frame, in which lies what collective instructions gave to lanes that waited, and behind
-    /// that the registers that cross regions.
+    /// Bytes from the warp to its frame, which contains the results of collective instructions for lanes that waited,
+    /// and then the registers that are live across regions.
     pub(crate) frame: usize,
     /// Bytes of a scratch slot, and how many there are.
     pub(crate) slot: usize,

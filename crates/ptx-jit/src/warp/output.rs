@@ -9,7 +9,7 @@ pub(crate) struct Output {
     pub(crate) sites: Vec<Site>,
     pub(crate) regions: u32,
     pub(crate) frame_size: u32,
-    /// Bytes of the stack that it takes.
+    /// Bytes of stack that it uses.
     pub(crate) stack: u32,
     pub(crate) origins: Vec<(u32, Origin)>,
     /// See [`crate::simt::plan::Plan::steps`].

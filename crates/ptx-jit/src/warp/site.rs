@@ -8,24 +8,24 @@ use cushim_ptx::types::Space;
 /// The least size of an arena: a checked range is no longer.
 pub(crate) const LONGEST: i64 = 1 << 16;
 
-/// A place in the code that calls a helper.
+/// A call site of a helper in the code.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Site {
     pub(crate) inst: Inst,
-    /// Its place in the kernel.
+    /// Its position in the kernel.
     pub(crate) at: u32,
-    /// How each operand lies in the scratch slot of its number.
+    /// The class of each operand in the scratch slot of its number.
     pub(crate) operands: Vec<Class>,
-    /// How each result is to lie there.
+    /// The class of each result there.
     pub(crate) results: Vec<Class>,
     pub(crate) space: Space,
     /// A number that the helper wants: a region.
     pub(crate) extra: u32,
-    /// How the addresses of an access lie in slot 0.
+    /// The form of an access's addresses in slot 0.
     pub(crate) addresses: Addresses,
 }
 
-/// Addresses that a helper is given.
+/// Addresses that a helper gets.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Addresses {
     /// One for each lane, as any operand.

@@ -113,13 +113,14 @@ impl Access {
         self.element.bytes() * self.parts as u32
     }
 
-    /// Whether what it reads may be another's, written meanwhile: no pass may do it twice or leave it out.
+    /// Whether another thread may write the accessed memory meanwhile: no pass may duplicate or remove such an
+    /// access.
     pub fn is_ordered(&self) -> bool {
         self.order != Order::Weak
     }
 
-    /// Whether others may look at the place at the same time, by an order or a cache operator that asks for what
-    /// they share.
+    /// Whether other threads may access the memory at the same time, according to an order or a cache operator for
+    /// shared data.
     pub fn is_shared(&self) -> bool {
         self.is_ordered() || matches!(self.cache, Cache::Cg | Cache::Cv)
     }
@@ -153,7 +154,7 @@ pub(super) fn scope(words: &mut Reader<'_>) -> Option<Scope> {
     words.choice(&SCOPES)
 }
 
-/// The order, of the whole device where it names no scope (ISA, `ld`); `plain` where there is none.
+/// The order, with the device's scope if none is given (ISA, `ld`); `plain` if there is no order.
 pub(super) fn order(words: &mut Reader<'_>, plain: Order) -> Order {
     let weak = words.take(Word::Weak);
     let (volatile, mmio) = (words.take(Word::Volatile), words.take(Word::Mmio));

@@ -83,7 +83,7 @@ pub enum Operation {
     Select(Scalar),
     /// `slct`: the first operand where the third is not negative, else the second.
     SelectBySign {
-        /// Of which type.
+        /// The type.
         ty: Scalar,
         /// What the third operand is.
         by: Selector,
@@ -128,7 +128,7 @@ pub enum Operation {
     ActiveMask,
     /// `nanosleep`: others may go first.
     Sleep,
-    /// Nothing that a kernel sees: `nop`, prefetches, hints, waiting for copies that are done at once.
+    /// No visible effect: `nop`, prefetches, hints, waiting for copies that complete immediately.
     Nothing,
     /// It has no meaning here: a kernel with it is not launched.
     Refused,
@@ -251,7 +251,7 @@ pub fn lower(inst: &Statement<'_>, context: Context<'_>) -> Result<Operation, Un
         }
         Op::Activemask => Operation::ActiveMask,
         Op::Nanosleep => Operation::Sleep,
-        // Hints have words that nobody asks for.
+        // Hints have words without an effect.
         Op::Nop => return Ok(Operation::Nothing),
         Op::Refused => return Ok(Operation::Refused),
     };

@@ -7,7 +7,7 @@ use crate::operand::Src;
 use crate::table::{Op, Word, Words};
 use crate::types::Scalar;
 
-/// A checked instruction as it was written, before it has a meaning.
+/// A checked instruction as written, before it has a meaning.
 #[derive(Debug, Clone, Copy)]
 pub struct Statement<'a> {
     /// Its row of the table.
@@ -36,11 +36,11 @@ pub struct Context<'a> {
 /// An instruction whose words or types have no meaning together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unsupported {
-    /// Of what instruction.
+    /// The instruction.
     pub op: Op,
     /// Where in the text.
     pub pos: Pos,
-    /// What stands there.
+    /// What was found.
     pub found: String,
     /// What should.
     pub expected: &'static str,
@@ -52,7 +52,7 @@ impl std::fmt::Display for Unsupported {
     }
 }
 
-/// The words that nobody has taken yet.
+/// The words that were not taken yet.
 pub(super) struct Reader<'a> {
     pub(super) inst: &'a Statement<'a>,
     left: Words,
@@ -70,7 +70,7 @@ impl<'a> Reader<'a> {
         has
     }
 
-    /// What the first of a table's words stands for that is there.
+    /// The value of the first word of a table that is present.
     pub(super) fn choice<T: Copy>(&mut self, table: &[(Word, T)]) -> Option<T> {
         table.iter().find(|(word, _)| self.take(*word)).map(|(_, meaning)| *meaning)
     }

@@ -21,7 +21,7 @@ const fn register(ty: Scalar, packed: bool) -> Scalar {
 }
 
 impl Compared {
-    /// The type of what is compared.
+    /// The type of the compared values.
     pub const fn ty(self) -> Scalar {
         match self {
             Compared::Floats { ty, .. } => ty,
@@ -70,7 +70,7 @@ impl Convert {
 }
 
 impl CollectiveOp {
-    /// The type of what a lane gets, or of what it brings where others get a part of it.
+    /// The type of a lane's result, or of its input if other lanes get a part of it.
     const fn ty(self) -> Scalar {
         match self {
             CollectiveOp::Vote(Vote::All | Vote::Any | Vote::Uniform) => Scalar::Pred,
@@ -85,8 +85,8 @@ impl CollectiveOp {
 }
 
 impl Operation {
-    /// The type of the results, or of what is moved, compared or tested: how wide registers are read and written. 32
-    /// bits where none is in question.
+    /// The type of the results, or of the moved, compared or tested values: the width in which registers are read and
+    /// written. 32 bits if there is none.
     pub const fn ty(&self) -> Scalar {
         match *self {
             Operation::Integer(i) => register(i.ty, i.packed),

@@ -7,7 +7,7 @@
 
 use crate::types::Space;
 
-/// How stored elements are combined with those that are there.
+/// How stored elements are combined with those in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(missing_docs)] // named as in the ISA manual
 pub enum Combine {
@@ -40,7 +40,7 @@ pub enum TensorOp {
 pub struct Tensor {
     /// 1 to 5.
     pub axes: u8,
-    /// Of columns of pixels (`im2col`), of tensors with 3 axes or more; else of a tile.
+    /// In im2col mode, for tensors with 3 axes or more; else in tile mode.
     pub columns: bool,
     /// What is done.
     pub op: TensorOp,
@@ -57,7 +57,7 @@ const COMBINES: [(&str, Combine); 8] = [
     ("xor", Combine::Xor),
 ];
 
-/// The copy that an instruction is; `None` where it is another instruction. The error says what is not supported.
+/// The tensor copy with this name; `None` for another instruction. The error says what is not supported.
 pub fn find(opcode: &str, modifiers: &[&str]) -> Option<Result<Tensor, String>> {
     if opcode != "cp" || !modifiers.contains(&"tensor") {
         return None;
@@ -118,7 +118,7 @@ fn of_words(words: &[&str]) -> Result<Tensor, String> {
     let columns = match mode[..] {
         [] | ["tile"] => false,
         ["im2col"] if axes >= 3 && !stores => true,
-        // An H100 (driver 580.159) answers a store of columns with "illegal instruction".
+        // An H100 (driver 580.159) refuses an im2col store with "illegal instruction".
         ["im2col_no_offs"] if axes >= 3 && stores => {
             return Err("`.im2col_no_offs` is not supported".into());
         }
@@ -138,9 +138,9 @@ pub enum Field {
     Box(u8),
     /// Elements of the tensor along an axis.
     Size(u8),
-    /// Bytes from one index to the next of the axis behind this one.
+    /// Bytes from one index to the next of the axis after this one.
     Stride(u8),
-    /// Of which elements along an axis every so-manieth is copied.
+    /// The step between copied elements along an axis.
     Step(u8),
     /// The type of elements, by CUDA's numbers.
     Element,
@@ -155,7 +155,7 @@ pub enum Field {
 /// What a `tensormap` instruction does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum MapOp {
-    /// Replaces a field; the axis of those that every axis has comes from an operand.
+    /// Replaces a field; if every axis has one, the axis comes from an operand.
     Replace {
         /// Where the map is.
         space: Space,
@@ -180,7 +180,7 @@ const FIELDS: [(&str, Field, &str); 10] = [
 ];
 
 impl Field {
-    /// How many axes have one of their own; 0 where there is one of all.
+    /// How many axes have their own field; 0 if there is one for all.
     pub fn axes(self) -> u8 {
         match self {
             Field::Box(_) | Field::Size(_) | Field::Step(_) => 5,
@@ -189,7 +189,7 @@ impl Field {
         }
     }
 
-    /// The same of an axis.
+    /// The same field for an axis.
     pub fn of(self, axis: u8) -> Field {
         match self {
             Field::Box(_) => Field::Box(axis),
@@ -206,7 +206,7 @@ impl Field {
     }
 }
 
-/// What a `tensormap` instruction is; `None` where it is another instruction. The error says what is not supported.
+/// The `tensormap` instruction with this name; `None` for another instruction. The error says what is not supported.
 pub fn find_map(opcode: &str, modifiers: &[&str]) -> Option<Result<MapOp, String>> {
     if opcode != "tensormap" {
         return None;

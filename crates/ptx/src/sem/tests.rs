@@ -81,7 +81,7 @@ fn meaning(text: &str) -> Operation {
     module.functions[0].code[0].sem
 }
 
-/// The same words and types of an instruction that has others.
+/// The refusal of words and types that the instruction does not have.
 fn refused(op: Op, words: &[Word], types: [Scalar; 4], src: usize) -> Unsupported {
     let mut set = Words::default();
     words.iter().for_each(|w| set.insert(*w));
@@ -91,7 +91,7 @@ fn refused(op: Op, words: &[Word], types: [Scalar; 4], src: usize) -> Unsupporte
     lower(&Statement { op, words: set, types, results: 1, src: &src, pos }, KERNEL).unwrap_err()
 }
 
-/// Results and operands are as wide as the text says, and numbers where it says so.
+/// Results and operands have the width of the text, and are numbers if it says so.
 fn says_its_types(sem: &Operation, row: &Row, types: [Scalar; 4]) {
     let said = |ty: Scalar, written: Scalar| {
         (ty.bits(), ty.kind() == Kind::Float) == (written.bits(), written.kind() == Kind::Float)
@@ -108,8 +108,8 @@ fn says_its_types(sem: &Operation, row: &Row, types: [Scalar; 4]) {
     assert!(without || said(sem.ty(), types[0]), "{name} {types:?} {sem:?}");
     let two = matches!(sem, Operation::Convert(_) | Operation::Set(_));
     assert!(!two || said(sem.operand(0), types[1]), "{name} {types:?} {sem:?}");
-    // Bits are compared as unsigned numbers, and some comparisons say of their own that they are unsigned, as do the
-    // ones and zeros of `vset4`.
+    // Bits are compared as unsigned numbers, and some comparisons are unsigned by themselves, as are the ones and
+    // zeros of `vset4`.
     let own = matches!(sem, Operation::Compare(_) | Operation::Video(_));
     let same = own || sem.ty().kind() == types[0].kind();
     assert!(!sem.is_pure() || same, "{name} {types:?} {sem:?}");
@@ -125,7 +125,7 @@ fn every_form_of_the_table_has_a_meaning() {
             for a in slot(0) {
                 for b in slot(1) {
                     let types = [*a, *b, slot(2)[0], slot(3)[0]];
-                    // Sums that are not rounded to nearest are not in hardware either.
+                    // Hardware has no such sums with other roundings either.
                     let rounded = [Word::Rz, Word::Rm, Word::Rp];
                     let rounded = row.op == Op::Atom && words.first(&rounded).is_some();
                     // Integers are not compared as numbers are, and numbers not as unsigned ones.

@@ -39,7 +39,7 @@ impl Geometry {
         }
     }
 
-    /// Coordinates that are read. Behind those of three there is a fourth in the text, which is ignored.
+    /// The coordinates that are read. After three the text has a fourth, which is ignored.
     pub const fn coordinates(self) -> usize {
         self.axes() + self.is_layered() as usize
     }
@@ -64,7 +64,7 @@ pub struct Texture {
     pub integer: bool,
     /// `f32`, `u32`, `s32`, `f16`; `f16x2` for two results of two channels each.
     pub result: Scalar,
-    /// Whole texels that are added to where the coordinates lead, -8 to 7.
+    /// Whole texels that are added to the position of the coordinates, -8 to 7.
     pub offset: [i8; 3],
 }
 
@@ -90,7 +90,7 @@ pub struct Surface {
     pub op: SurfaceOp,
     /// Where.
     pub geometry: Geometry,
-    /// What becomes of coordinates outside.
+    /// The treatment of coordinates outside.
     pub boundary: Boundary,
     /// The type of a value.
     pub element: Scalar,
@@ -124,12 +124,12 @@ pub enum SurfaceReduction {
     Or,
 }
 
-/// What becomes of surface coordinates outside.
+/// The treatment of surface coordinates outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Boundary {
     /// The launch ends.
     Trap,
-    /// The nearest place inside.
+    /// The nearest position inside.
     Clamp,
     /// Loads give 0, stores do nothing.
     Zero,
@@ -149,7 +149,7 @@ pub enum Query {
     Levels,
     Samples,
     MemoryLayout,
-    /// Of a level, which an operand says: width, height, depth.
+    /// Of a level, given by an operand: width, height, depth.
     LevelWidth,
     LevelHeight,
     LevelDepth,
@@ -201,13 +201,13 @@ const REDUCTIONS: [(&str, SurfaceReduction); 5] = [
 
 const COMPONENTS: [(&str, u8); 4] = [("r", 0), ("g", 1), ("b", 2), ("a", 3)];
 
-/// Words that ask for nothing here: which caches keep what is read.
+/// Words without an effect here: the caches to use.
 const CACHES: [&str; 8] = ["ca", "cg", "cs", "cv", "wb", "wt", "nc", "unified"];
 
-/// Why a text has no meaning here: what stands there, for a message.
+/// The reason why a text has no meaning here: what was found, for a message.
 pub type Wrong = String;
 
-/// The words of an instruction that nobody has taken yet.
+/// The words of an instruction that were not taken yet.
 struct Words<'a>(Vec<&'a str>);
 
 impl Words<'_> {

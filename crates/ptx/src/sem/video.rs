@@ -85,7 +85,7 @@ pub(super) fn lower(words: &mut Reader<'_>) -> Result<Video, Unsupported> {
             shift: words.choice(&[(Word::Shr7, 7), (Word::Shr15, 15)]).unwrap_or(0),
         },
     };
-    // A comparison has no type of its own for the result, which is a count.
+    // A comparison has no type for its result, which is a count.
     let types = match op {
         VideoOp::Compare(_) => [Scalar::U32, first, second],
         _ => [first, second, third],

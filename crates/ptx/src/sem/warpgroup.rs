@@ -27,11 +27,11 @@ pub struct Product {
     pub tile: Shape,
     /// The type of the result's elements.
     pub d: Scalar,
-    /// Of the first factor's.
+    /// The type of the first factor.
     pub a: Scalar,
-    /// Of the second factor's.
+    /// The type of the second factor.
     pub b: Scalar,
-    /// Integers that are too large become the largest there is.
+    /// Integer results are clamped to the type's range.
     pub saturate: bool,
     /// What is counted of single bits.
     pub logic: Option<Logic>,
@@ -91,7 +91,7 @@ fn product(shape: &str, rest: &[&str], sparse: bool) -> Result<Form, String> {
         return Err(format!("`.{shape}` of these types, expected types that have such products"));
     }
     let integers = d == Scalar::S32;
-    // Of integers, beyond 32 columns only every other number of tiles.
+    // For integers, beyond 32 columns only even numbers of tiles.
     let columns = (8..=256).contains(&n) && n % 8 == 0 && (!integers || n <= 32 || n % 16 == 0);
     if !columns {
         return Err(format!(
@@ -114,7 +114,7 @@ impl Product {
         if self.d == Scalar::F16 { 2 } else { 4 }
     }
 
-    /// Units of 16 bytes that a column of the second factor has, each in a register of its own.
+    /// Units of 16 bytes of a column of the second factor, each in a separate register.
     pub fn units(&self) -> u64 {
         if self.sparse { 4 } else { 2 }
     }

@@ -47,7 +47,7 @@ impl Op {
     }
 }
 
-/// What an operand place takes.
+/// The kind of an operand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OperandKind {
     /// A value of the type in this slot.
@@ -66,7 +66,7 @@ pub enum OperandKind {
     Value,
     /// An address in a register or a variable's.
     Address,
-    /// A place in memory.
+    /// A memory operand.
     Memory,
     /// An integer constant.
     Immediate,
@@ -95,7 +95,7 @@ pub enum Part {
     Rows,
 }
 
-/// One place of a row.
+/// One operand of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
     /// What it takes.
@@ -128,7 +128,7 @@ pub struct Row {
     types: &'static str,
 }
 
-/// A form that was found, with what its modifiers say.
+/// A form that was found, with the values of its modifiers.
 #[derive(Debug, Clone, Copy)]
 pub struct Form {
     /// The row of the table.
@@ -156,7 +156,7 @@ impl Form {
 /// Why no form was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NoForm {
-    /// Known, and not run by this crate: what it is.
+    /// Known, but not supported by this crate: what it is.
     Refused(&'static str),
     /// Nothing has this name.
     Unknown,
@@ -164,7 +164,7 @@ pub enum NoForm {
     Modifiers(String),
 }
 
-/// The names that stand for lists in the rows.
+/// The names of lists in the rows.
 const CLASSES: &[(&str, &str)] = &[
     ("RNDI", "rni|rzi|rmi|rpi"),
     ("RND", "rn|rz|rm|rp"),
@@ -307,8 +307,7 @@ impl Row {
                 && types.iter().zip(&self.slots).all(|(t, slot)| slot.contains(t))
     }
 
-    /// The groups of modifiers: at most one of each group stands in an
-    /// instruction; the flag says that one must.
+    /// The groups of modifiers: an instruction has at most one of each group; the flag says that it must have one.
     pub fn modifiers(&self) -> impl Iterator<Item = (Vec<Word>, bool)> {
         self.groups.iter().map(|(group, required)| {
             (Word::ALL.iter().copied().filter(|w| group.has(*w)).collect(), *required)

@@ -99,7 +99,7 @@ impl Words {
         self.0[w as usize / 64] >> (w as usize % 64) & 1 != 0
     }
 
-    /// The first of `words` that is there.
+    /// The first of `words` that is present.
     pub fn first(&self, words: &[Word]) -> Option<Word> {
         words.iter().copied().find(|w| self.has(*w))
     }

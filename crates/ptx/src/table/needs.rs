@@ -9,8 +9,8 @@
 
 /// Instructions; the condition; the least version, and the least target (0.0 and 0: any).
 ///
-/// The condition is a list of which all must hold: `a|b`, one of these modifiers stands in the name; `!a|b`, none does;
-/// `0:a|b`, the first type in the name is one of these (`1:` the second); `=N`, so many operands are given.
+/// All parts of a condition must hold: `a|b`, the name has one of these modifiers; `!a|b`, it has none; `0:a|b`, the
+/// first type in the name is one of these (`1:` the second); `=N`, the number of operands.
 type Line = (&'static str, &'static str, (u32, u32), u32);
 
 /// State spaces: where none is named, addresses are generic.
@@ -220,7 +220,7 @@ const LINES: &[Line] = &[
     ("nanosleep", "", (6, 2), 70),
 ];
 
-/// Forms that went: from this version on, for this target and later ones; what is missing, and what to write.
+/// Removed forms: the version, for this target and later ones; what is missing, and the replacement.
 type Gone = (&'static str, &'static str, (u32, u32), u32, &'static str, &'static str);
 
 #[rustfmt::skip]
@@ -239,8 +239,8 @@ const BEFORE: &[Before] = &[
     ("cvt", "1:e4m3x2|e5m2x2", (8, 1), 90),
 ];
 
-/// Forms of which code is for one device (`sm_100a`) or its family (`sm_100f`) only, and must say so: the numbers of the
-/// targets that have them, none for all; what to write.
+/// Forms whose code is specific to one device (`sm_100a`) or its family (`sm_100f`), and whose target must say so:
+/// the numbers of the targets that have them, none for all; the suffix to write.
 type Specific = (&'static str, &'static str, &'static [u32], &'static str);
 
 #[rustfmt::skip]
@@ -254,14 +254,14 @@ const SPECIFIC: &[Specific] = &[
 /// A device that a text is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Target {
-    /// The number behind `sm_` or `compute_`; 0 if nothing is known.
+    /// The number after `sm_` or `compute_`; 0 if unknown.
     pub number: u32,
     /// Code is for this device (`a`) or its family (`f`), and for no later one.
     pub only: Option<char>,
 }
 
 impl Target {
-    /// The target of a name such as `sm_90a`; nothing for what is no device's.
+    /// The target of a name such as `sm_90a`; `None` for other names.
     pub fn from_name(name: &str) -> Option<Target> {
         let rest = name.strip_prefix("sm_").or(name.strip_prefix("compute_"))?;
         let digits = rest.trim_end_matches(['a', 'f']);
@@ -270,7 +270,7 @@ impl Target {
     }
 }
 
-/// Who asks: the rows that a text of this version and for this target does not meet, which are few for new texts.
+/// The rows that a text of this version and target does not meet, which are few for new texts.
 #[derive(Debug, Clone, Default)]
 pub struct Needs {
     version: (u32, u32),
@@ -281,7 +281,7 @@ pub struct Needs {
     gone: Vec<&'static Gone>,
 }
 
-/// What a text says, and what it would have to say.
+/// What a text has, and what it would need.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unmet {
     /// The version or target of the text.
@@ -309,7 +309,7 @@ impl Needs {
         }
     }
 
-    /// What an instruction needs that the text does not have. The modifiers are as written, types included.
+    /// A requirement of an instruction that the text does not meet. The modifiers are as written, types included.
     ///
     /// # Errors
     /// The first row that is not met.
@@ -375,10 +375,10 @@ fn holds(condition: &str, modifiers: &[&str], operands: usize) -> bool {
     })
 }
 
-/// The last version of PTX of each major from 1 on, of those that are over.
+/// The last PTX version of each completed major, from 1 on.
 const LAST: [u32; 8] = [5, 3, 2, 3, 1, 5, 8, 8];
 
-/// Whether there is such a version of PTX; one that is newer than all known ones may be.
+/// Whether this is a PTX version; one newer than all known ones may be.
 pub fn is_version((major, minor): (u32, u32)) -> bool {
     match (major as usize).checked_sub(1) {
         None => false,
@@ -423,8 +423,8 @@ const TARGETS: &[(u32, (u32, u32))] = &[
     (121, (8, 8)),
 ];
 
-/// The first version of PTX that knows a target: `sm_` or `compute_` with this number. 1.0 for what may be a newer one;
-/// nothing for what is no target.
+/// The first PTX version that has a target: `sm_` or `compute_` with this number. 1.0 for a possible newer target;
+/// `None` for an invalid one.
 pub fn target_since(number: u32) -> Option<(u32, u32)> {
     let row = TARGETS.iter().find(|t| t.0 == number);
     row.map(|t| t.1).or((number > 90).then_some((1, 0)))

@@ -319,8 +319,8 @@ pub(super) const LINES: &[Line] = &[
     (Nanosleep, "nanosleep", "", "u32", "u32"),
 ];
 
-/// What this crate knows by name and does not run: mnemonic, a modifier it must
-/// have (or none), and what it is.
+/// Instructions that this crate knows by name and does not support: mnemonic, a modifier that it must have (or none),
+/// and what it is.
 pub(super) const REFUSED: &[(&str, &str, &str)] = &[
     ("mma", "kind::f8f6f4", "a matrix instruction of Blackwell"),
     ("mma", "kind::mxf8f6f4", "a matrix instruction of Blackwell"),

@@ -3,8 +3,8 @@
 //! Owns the choice of the face, and the position on it (CUDA Programming Guide, "Cubemap Textures"; ties and NaNs as
 //! on an H200). Must not know: texels.
 
-/// A direction whose longest part is 1: the compiler of a GPU's code divides by it, so that what is infinite, or no number,
-/// or all zero, becomes no number.
+/// A direction scaled so that its longest component is 1. A GPU's compiler divides by that component, so that
+/// infinite, NaN and zero directions become NaN.
 fn scaled(direction: [f32; 3]) -> [f64; 3] {
     let number = |v: f32| if v.is_subnormal() { 0.0 } else { f64::from(v) };
     let parts = direction.map(number);
@@ -16,7 +16,7 @@ fn scaled(direction: [f32; 3]) -> [f64; 3] {
     parts.map(|v| v / most)
 }
 
-/// A face, and coordinates on it from 0 to 1. Of parts that are as long the last is the longest.
+/// A face, and coordinates on it from 0 to 1. Of several longest components, the last counts.
 pub(super) fn face(direction: [f32; 3]) -> (u32, [f32; 2]) {
     let [x, y, z] = scaled(direction);
     let length = |v: f64| if v.is_nan() { -1.0 } else { v.abs() };
@@ -31,7 +31,7 @@ pub(super) fn face(direction: [f32; 3]) -> (u32, [f32; 2]) {
     } else {
         (0, -z, -y)
     };
-    // What is no number lies in the middle (measured).
+    // NaN is in the middle (measured).
     (face, [s, t].map(|v| if v.is_nan() { 0.5 } else { ((v + 1.0) / 2.0) as f32 }))
 }
 

@@ -24,7 +24,7 @@ pub struct Descriptor {
     pub surface: bool,
     /// Address of each level's first byte.
     pub levels: Vec<u64>,
-    /// Width, rows, planes or layers of the first level, in texels; 0 for axes that there are not.
+    /// Width, rows, planes or layers of the first level, in texels; 0 for missing axes.
     pub extent: [u32; 3],
     /// Planes are layers (faces of cubes among them): they do not get fewer from level to level.
     pub layered: bool,
@@ -43,7 +43,7 @@ pub struct Descriptor {
 /// How a texture is sampled.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sampler {
-    /// What becomes of coordinates outside, by axis.
+    /// The treatment of coordinates outside, by axis.
     pub address: [Address; 3],
     /// The weighted mean of neighbours, and not the nearest texel.
     pub linear: bool,
@@ -51,11 +51,11 @@ pub struct Sampler {
     pub mip_linear: bool,
     /// Coordinates go from 0 to 1.
     pub normalized: bool,
-    /// Integers are given as they are.
+    /// Integers are returned unchanged.
     pub integers: bool,
     /// Colours are in sRGB.
     pub srgb: bool,
-    /// Filters of cubes go on beyond a face's edge.
+    /// Filters of cubes continue across a face's edges.
     pub seamless: bool,
     /// Blending between levels takes the nearest weight (`CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION` is not set).
     pub trilinear_optimized: bool,
@@ -69,7 +69,7 @@ pub struct Sampler {
     pub border: [u32; 4],
 }
 
-/// What becomes of coordinates outside.
+/// The treatment of coordinates outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Address {
     /// They begin again.
@@ -78,7 +78,7 @@ pub enum Address {
     Clamp,
     /// They go back.
     Mirror,
-    /// A colour of its own.
+    /// A border colour.
     Border,
 }
 
@@ -197,7 +197,7 @@ impl Descriptor {
         })
     }
 
-    /// The descriptor that a handle, or a variable that holds one, leads to; `None` where there is none.
+    /// The descriptor of a handle, or of a variable that holds one; `None` if there is none.
     pub fn find(memory: &dyn Memory, handle: u64) -> Option<Descriptor> {
         let mut first = [0; 8];
         let aligned = |at: u64| Some(at).filter(|at| at.is_multiple_of(8));
@@ -215,7 +215,7 @@ impl Descriptor {
         Descriptor::parse(&words)
     }
 
-    /// Width, rows, planes of a level: at least 1, and 0 for axes that there are not. Layers are planes.
+    /// Width, rows, planes of a level: at least 1, and 0 for missing axes. Layers are planes.
     pub fn size(&self, level: usize) -> [u32; 3] {
         let less = |n: u32| if n == 0 { 0 } else { (n >> level.min(31)).max(1) };
         let [w, h, d] = self.extent;

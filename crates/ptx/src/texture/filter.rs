@@ -48,7 +48,7 @@ fn plane(axes: &[Axis], weight: u32) -> [u32; 4] {
     let (x, y) = (fraction(0), fraction(1));
     let second = part(x, weight);
     let first = weight - second;
-    // Ties go to the corner that lies across from the other's.
+    // Ties go to the corner diagonally opposite to the other's.
     let upper = part(first, WHOLE - y);
     let lower = part(second, y);
     [upper, second - lower, first - upper, lower]
@@ -65,7 +65,7 @@ const fn exponent(bits: u32) -> u32 {
     bits >> 23 & 0xff
 }
 
-/// Numbers of so many digits with weights, none of which is infinite; subnormal ones are 0. Halves that are subnormal
+/// The weighted sum of numbers of so many digits, none of which is infinite; subnormal ones are 0. Subnormal halves
 /// count as having the least exponent of a half.
 fn sum(terms: impl Iterator<Item = (u32, u32)> + Clone, digits: u32) -> Sum {
     let least = if digits == HALF { 113 } else { 1 };
@@ -81,7 +81,7 @@ fn sum(terms: impl Iterator<Item = (u32, u32)> + Clone, digits: u32) -> Sum {
     Sum { exponent: most, units: units.sum() }
 }
 
-/// The number of so many digits that is nearest to units of 2^`scale`; 0 with a sign where that is subnormal.
+/// The number of so many digits nearest to `units` times 2^`scale`; a signed 0 if that is subnormal.
 fn rounded(units: i64, scale: i32, digits: u32) -> f32 {
     let magnitude = units.unsigned_abs();
     if magnitude == 0 {
@@ -90,7 +90,7 @@ fn rounded(units: i64, scale: i32, digits: u32) -> f32 {
     let length = 64 - magnitude.leading_zeros();
     let mut drop = length.saturating_sub(digits);
     if digits == HALF {
-        // A half has no place below 2^-24.
+        // A half has no bit below 2^-24.
         drop = drop.max(u32::try_from(-24 - scale).unwrap_or(0)).min(63);
     }
     let half = if drop > 0 { 1 << (drop - 1) } else { 0 };
@@ -121,7 +121,7 @@ fn number(digits: u32, weights: &[u32; 8], values: &[u32; 8]) -> f32 {
     if weighed.clone().any(|(_, bits)| exponent(bits) == 0xff) {
         return special(weighed, if digits == HALF { HALF_NAN } else { NAN });
     }
-    // Zeros that are all negative keep their sign.
+    // If all terms are negative zeros, so is the result.
     if weighed.clone().all(|(_, bits)| exponent(bits) == 0 && bits >> 31 != 0) {
         return -0.0;
     }
@@ -133,7 +133,7 @@ fn number(digits: u32, weights: &[u32; 8], values: &[u32; 8]) -> f32 {
     rounded(aligned(first) + aligned(second), scale, digits)
 }
 
-/// A mean with infinite values or none that are numbers.
+/// A mean that includes infinities or NaNs.
 fn special(terms: impl Iterator<Item = (u32, u32)>, nan: u32) -> f32 {
     let (mut up, mut down, mut none) = (false, false, false);
     for (_, bits) in terms {

@@ -15,7 +15,7 @@ pub enum Kind {
     Signed,
     /// A floating-point number.
     Float,
-    /// An unsigned integer that is a fraction however it is read.
+    /// An unsigned integer that is always read as a fraction.
     UnsignedNormalized,
     /// A signed one.
     SignedNormalized,
@@ -39,7 +39,7 @@ const KINDS: [Kind; 5] =
     [Kind::Unsigned, Kind::Signed, Kind::Float, Kind::UnsignedNormalized, Kind::SignedNormalized];
 
 impl Format {
-    /// A number that stands for it.
+    /// The number that encodes it.
     pub(super) fn code(self) -> u64 {
         let kind = KINDS.iter().position(|kind| *kind == self.kind).unwrap_or(0) as u64;
         kind | u64::from(self.bits) << 8 | u64::from(self.channels) << 16
@@ -58,7 +58,7 @@ impl Format {
         self.bits as usize / 8 * self.channels as usize
     }
 
-    /// Whether channels are integers that may be given as they are.
+    /// Whether channels are integers that may be returned unchanged.
     pub const fn is_integer(self) -> bool {
         matches!(self.kind, Kind::Unsigned | Kind::Signed)
     }
@@ -216,7 +216,7 @@ impl Format {
     }
 }
 
-/// A half as bits of `f32`; what is no number keeps its bits (measured).
+/// A half as bits of `f32`; a NaN keeps its bits (measured).
 fn half(bits: u32) -> u32 {
     if bits & 0x7fff > 0x7c00 {
         return (bits & 0x8000) << 16 | 0x7f80_0000 | (bits & 0x3ff) << 13;

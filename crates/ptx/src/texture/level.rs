@@ -5,7 +5,7 @@
 use super::descriptor::{Descriptor, Sampler};
 use crate::sem::texture::{Fetch, Geometry};
 
-/// Levels that are read, and parts of 256 that the second one has.
+/// The levels that are read, and the weight of the second one, of 256.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Levels {
     pub(super) at: [usize; 2],
@@ -15,8 +15,8 @@ pub(super) struct Levels {
 /// Parts between two levels.
 const PARTS: usize = 256;
 
-/// The level of derivatives: the logarithm of the longer axis of the ellipse that they span, in texels of the first
-/// level. A GPU's is near it, and exact along one axis only (docs/backends.md has figures).
+/// The level from derivatives: the logarithm of the longer axis of the ellipse that they span, in texels of the first
+/// level. A GPU's level is close to it, and equal along one axis only (docs/backends.md has figures).
 fn of_derivatives(found: &Descriptor, geometry: Geometry, words: &[u32]) -> f32 {
     let n = geometry.axes();
     let size = found.size(0);
@@ -34,7 +34,7 @@ fn of_derivatives(found: &Descriptor, geometry: Geometry, words: &[u32]) -> f32 
     (longer.log2() / 2.0) as f32
 }
 
-/// The levels for a fetch; `words` are what stands behind the coordinates.
+/// The levels for a fetch; `words` are the operands after the coordinates.
 pub(super) fn choose(
     found: &Descriptor,
     fetch: Fetch,

@@ -42,8 +42,8 @@ impl<'m> Unit<'m> {
     /// Runs an instruction for a lane: `operands` are the reference and what follows it, results go to `out`.
     ///
     /// # Errors
-    /// What ends the launch: no texture or surface has this handle, texels that are not in memory any more, coordinates
-    /// outside where the instruction says so.
+    /// Why the launch ends: no texture or surface has this handle, texels that are no longer in memory, coordinates
+    /// outside if the instruction traps on them.
     pub fn run(
         &mut self,
         operation: &Operation,
@@ -61,7 +61,7 @@ impl<'m> Unit<'m> {
             out[0] = query::kind(*what, self.find(*handle)).into();
             return Ok(());
         }
-        // What has no handle is all zero, and nothing is kept of what is stored there (measured).
+        // Reads of a null handle return zeros, and stores are dropped (measured).
         if *handle == 0 {
             return Ok(());
         }

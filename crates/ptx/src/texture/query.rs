@@ -6,7 +6,7 @@ use super::descriptor::Descriptor;
 use super::format::Kind;
 use crate::sem::texture::Query;
 
-/// The answer to a query; `level` is the operand of those that have one.
+/// The result of a query; `level` is the operand of those that have one.
 pub(super) fn answer(what: Query, found: &Descriptor, level: u32) -> u32 {
     let size = |level: u32| found.size(level as usize);
     let [w, h, d] = size(0);

@@ -160,7 +160,7 @@ impl Fetcher<'_> {
     fn level(&self, what: &Texture, at: [u32; 3], level: usize) -> Result<Texel, Cause> {
         let all = self.axes(what, at, level);
         let axes = all.get(..Self::count(self.found, what.geometry)).unwrap_or_default();
-        // By number there is nothing outside, and nothing at all in a row that is an array (measured).
+        // With integer coordinates nothing is outside, and a one-dimensional array has no texels at all (measured).
         let by_number = what.integer || self.found.linear;
         let none = axes.iter().any(|axis| axis.at[0].is_none());
         let row = what.geometry == Geometry::D1 && !self.found.linear;
@@ -180,7 +180,7 @@ impl Fetcher<'_> {
         Axis { at: [inside.then_some(n as u32); 2], fraction: 0 }
     }
 
-    /// The texel at a corner of a footprint, for the filter or as it is given.
+    /// The texel at a corner of a footprint, for the filter or unfiltered.
     fn texel(
         &self,
         level: usize,

@@ -8,7 +8,7 @@ pub const EIGHTHS: i64 = 8;
 pub enum Scale {
     /// Bits of `f32`.
     Single,
-    /// The same, of numbers that are halves.
+    /// The same, for halves.
     Half,
     /// Integers, in eighths of the unit of which so many are 1.
     Fraction(u32),

@@ -122,7 +122,7 @@ fn place(
         Boundary::Zero => return Ok(None),
         Boundary::Clamp => {
             let most = (row - size).max(0);
-            // A layer's number has no sign: below the first is behind the last (measured).
+            // A layer's number is unsigned: a negative one is beyond the last (measured).
             let last = if first > 0 && z < 0 { d - 1 } else { z.clamp(0, d - 1) };
             (x.clamp(0, most), y.clamp(0, h - 1), last)
         }

@@ -8,7 +8,7 @@ use cranelift_codegen::ir::{
 };
 use cranelift_codegen::isa::CallConv;
 
-/// An access: of our own memory or of any, a write or a read, and its first byte; all have 16.
+/// An access: to private memory or any, a write or a read, and its first byte; all have 16.
 #[derive(Debug, Clone, Copy)]
 struct Access {
     own: bool,
@@ -19,7 +19,7 @@ struct Access {
     lane: u32,
 }
 
-/// Whether `later` must stay behind `earlier`.
+/// Whether `later` must stay after `earlier`.
 fn ordered(earlier: Access, later: Access) -> bool {
     if !earlier.own && !later.own {
         return earlier.write || later.write || !later.free;

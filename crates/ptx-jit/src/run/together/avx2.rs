@@ -25,7 +25,7 @@ macro_rules! of_lanes {
 
 of_lanes!(BITS_4: u32, l: 1 << l);
 of_lanes!(BITS_8: u64, l: 1 << l);
-// How far elements of a row lie behind the first, by the size of an address and of an element.
+// The offsets of a row's elements from the first, by the size of an address and of an element.
 of_lanes!(SHARED_4: u32, l: 4 * l);
 of_lanes!(ROW_4: u64, l: 4 * l);
 of_lanes!(ROW_8: u64, l: 8 * l);
@@ -66,7 +66,7 @@ macro_rules! replaced_in_device {
     };
 }
 
-/// The same of offsets of 32 bits.
+/// The same for 32-bit offsets.
 macro_rules! replaced_in_shared {
     () => {
         concat!(
@@ -89,8 +89,8 @@ macro_rules! replaced_in_shared {
     };
 }
 
-/// Leaves where one of 32 addresses is outside of device memory, or odd. A distance is outside if its highest bit is set, or that
-/// of what is left behind it.
+/// Exits if one of 32 addresses is outside of device memory, or misaligned. An offset is outside if its highest bit
+/// is set, or that of the difference to the end.
 macro_rules! device {
     ($bytes:literal) => {
         concat!(
@@ -123,7 +123,7 @@ macro_rules! device {
     };
 }
 
-/// The same of 32 offsets in shared memory, which begins at `rax`.
+/// The same for 32 offsets in shared memory, which begins at `rax`.
 macro_rules! shared {
     () => {
         concat!(
@@ -149,7 +149,7 @@ macro_rules! shared {
     };
 }
 
-/// Goes on at 22 unless lanes' places follow each other, from `rcx` on.
+/// Jumps to 22 unless the lanes' addresses are adjacent, from `rcx` on.
 macro_rules! row_of_device {
     ($row:literal, $last:literal) => {
         concat!(
@@ -177,7 +177,7 @@ macro_rules! row_of_device {
     };
 }
 
-/// The same of shared memory.
+/// The same for shared memory.
 macro_rules! row_of_shared {
     () => {
         concat!(

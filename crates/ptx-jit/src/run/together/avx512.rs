@@ -93,7 +93,7 @@ macro_rules! device {
     };
 }
 
-/// Goes on at 22 unless all lanes take part and their places follow each other, from `rax + rcx` on.
+/// Jumps to 22 unless all lanes are active and their addresses are adjacent, from `rax + rcx` on.
 macro_rules! row_of_device {
     ($steps:literal, $eight:literal) => {
         concat!(
@@ -126,7 +126,7 @@ macro_rules! row_of_device {
     };
 }
 
-/// The same of 32 offsets of 32 bits in shared memory: vectors 18 and 19, masks k1 and k2.
+/// The same for 32 offsets of 32 bits in shared memory: vectors 18 and 19, masks k1 and k2.
 macro_rules! shared {
     () => {
         concat!(

@@ -5,12 +5,13 @@
 
 use crate::warp::Warp;
 
-/// Bytes before the place where a function goes on after a fault: a jump, and its length.
+/// Bytes before the address where a function resumes after a fault: a jump, and its length.
 pub(super) const HEADER: u64 = 16;
 
-/// Defines functions of a warp (`rdi`), the lanes that take part (`esi`), and the address of lane 0 (`rdx`). Each begins with a jump over its
-/// own length and the place that answers 1. `enter` saves what the lines change, and `leave` brings it back; at 8 a
-/// function ends that has done its work. They come in the order of [`Together`], which is that of the table.
+/// Defines functions of a warp (`rdi`), the active lanes (`esi`), and the address of lane 0 (`rdx`). Each begins with
+/// a jump over its own length and the code that returns 1. `enter` saves the registers that the lines change, and
+/// `leave` restores them; a function that has done its work ends at label 8. They are in the order of [`Together`],
+/// which is that of the table.
 macro_rules! functions {
     ($frame:tt $($(#[$meta:meta])* $name:ident: $lines:tt;)*) => {
         $(function!($(#[$meta])* $name: $frame $lines);)*

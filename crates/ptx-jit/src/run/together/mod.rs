@@ -18,7 +18,7 @@ pub(super) fn table() -> &'static [Function; Together::COUNT] {
     if Level::V4.is_there() { &avx512::TABLE } else { &avx2::TABLE }
 }
 
-/// Where a function goes on that touched what is not mapped, if the processor was in one.
+/// Where a function resumes that accessed unmapped memory, if the processor was in one.
 pub(super) fn after_fault(at: u64) -> Option<u64> {
     [&avx512::TABLE, &avx2::TABLE].into_iter().flatten().map(|f| f.0 as *const () as u64).find_map(
         |begin| {

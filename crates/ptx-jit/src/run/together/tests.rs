@@ -3,7 +3,7 @@
 use super::*;
 use crate::warp::{Slot, Warp};
 
-/// The fields that functions use, as of a warp whose other fields nobody looks at.
+/// The fields that functions use, in a warp whose other fields are unused.
 struct Small(Box<std::mem::MaybeUninit<Warp>>);
 
 impl Small {
@@ -38,7 +38,7 @@ impl Small {
 
 type Table = &'static [Function; Together::COUNT];
 
-/// Those that this processor can run.
+/// The tables that this processor can run.
 fn tables() -> Vec<Table> {
     let of_level = [(Level::V3, &avx2::TABLE), (Level::V4, &avx512::TABLE)];
     of_level.into_iter().filter(|(level, _)| level.is_there()).map(|(_, table)| table).collect()
@@ -91,7 +91,7 @@ fn check(
     let mut memory: Vec<u32> = (0..WORDS as u32).map(|k| k.wrapping_mul(0x9e37_79b9)).collect();
     let mut other = memory.clone();
     let base = memory.as_ptr() as u64;
-    // Of 64 bits, addresses are multiples of 8 only if the memory's is.
+    // For 64-bit values, addresses are multiples of 8 only if the memory's is.
     assert!(base.is_multiple_of(8));
     let mut w = Small::new(&mut memory, &mut other);
     for (l, at) in places.iter().enumerate() {

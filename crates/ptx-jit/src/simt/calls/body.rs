@@ -48,7 +48,7 @@ impl Lowering<'_> {
     /// The first of the function's own registers.
     pub(super) fn own(&self, n: usize) -> u32 {
         let i = &self.instances[n];
-        // What a common instance needs besides lies before them.
+        // The other registers of a common instance precede them.
         i.registers.0
             + match (&i.back, i.frame) {
                 (Back::Many { .. }, Frame::Moving(..)) => 2,
@@ -134,7 +134,7 @@ impl Lowering<'_> {
         Src::Reg(long)
     }
 
-    /// A load or store of a variable that is made of registers. False if it is none.
+    /// A load or store of a variable that consists of registers. False if it does not.
     fn cell_access(&mut self, n: usize, inst: &Inst, access: &Access) -> bool {
         let Some(Src::Memory(Base::Symbol(Symbol::Local(o)), offset)) = inst.src.first() else {
             return false;

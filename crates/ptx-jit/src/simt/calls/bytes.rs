@@ -16,7 +16,7 @@ use cushim_ptx::types::Scalar;
 pub(super) enum Holder {
     /// A variable of registers: the instance, the number of the variable.
     Cells(usize, usize),
-    /// Local memory: a frame, the place in it, bytes.
+    /// Local memory: a frame, the offset in it, bytes.
     Memory(Frame, u32, u32),
     /// A register and its bits; a predicate is one byte, 0 or 1.
     Register(u32, u32),
@@ -27,14 +27,14 @@ pub(super) enum Holder {
 /// A value of up to 8 bytes on its way.
 #[derive(Debug, Clone)]
 pub(super) enum Value {
-    /// As many bytes of the register as are wanted, from the lowest on; zeros behind its own.
+    /// As many bytes of the register as needed, from the lowest on; zeros beyond its own.
     Register(u32),
     Constant(u64),
     /// In local memory, so many bytes.
     Memory(Frame, u32, u32),
     /// Bytes of a register: from the one on, so many.
     Part(u32, u32, u32),
-    /// Values side by side, each with the byte that it begins at and its bytes; zeros between.
+    /// Adjacent values, each with its start and its size in bytes; zeros between.
     Joined(Vec<(u32, u32, Value)>),
 }
 
@@ -45,7 +45,7 @@ pub(super) enum Target {
     Memory(Frame, u32, u32),
 }
 
-/// The largest piece of bytes `from..to` at its begin that lies aligned in all of these places, which it is that far into.
+/// The largest piece at the start of bytes `from..to` that is aligned in all of these places, at that offset.
 fn largest(from: u32, to: u32, places: &[u32]) -> u32 {
     let fits = |w: &u32| from + w <= to && places.iter().all(|p| (p + from).is_multiple_of(*w));
     [8, 4, 2].into_iter().find(fits).unwrap_or(1)
@@ -99,7 +99,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// The pieces of the first so many bytes that are there, as they can be stored at a place.
+    /// The pieces of the first so many bytes that exist, as they can be stored at an offset.
     fn pieces(&self, from: Holder, size: u32, place: u32) -> Vec<(u32, u32)> {
         let (ranges, places): (Vec<(u32, u32)>, Vec<u32>) = match from {
             Holder::Cells(i, v) => (
@@ -121,7 +121,7 @@ impl Lowering<'_> {
         all
     }
 
-    /// So many bytes, 8 at most, at a place of what a holder has; zeros where it has none.
+    /// So many bytes, 8 at most, at an offset in a holder; zeros where it has none.
     pub(super) fn value(&self, from: Holder, at: u32, width: u32) -> Value {
         match from {
             Holder::Cells(i, v) => {
@@ -164,7 +164,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// How bytes come from one side to the other.
+    /// How bytes are copied from one side to the other.
     pub(super) fn transfer(&self, from: Holder, into: Holder) -> Vec<(Target, Value)> {
         if matches!(from, Holder::Nothing) {
             return Vec::new();
@@ -222,7 +222,7 @@ impl Lowering<'_> {
         self.made(wide, extend, vec![Src::Reg(register)])
     }
 
-    /// The lower half of a register of 64 bits, where so many are wanted that it has them all.
+    /// The lower half of a 64-bit register, if at most so many bytes are needed and it has them all.
     fn narrowed(&mut self, register: u32, most: u32, pos: Pos) -> u32 {
         if most > 32 || self.type_of(register).bits() <= 32 {
             return register;
@@ -333,7 +333,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// A predicate is the lowest bit of what it is given.
+    /// A predicate is the lowest bit of the value.
     fn predicate(&mut self, register: u32, value: &Value, pos: Pos) {
         let src = match value {
             Value::Register(r) if self.type_of(*r) == Scalar::Pred => Src::Reg(*r),

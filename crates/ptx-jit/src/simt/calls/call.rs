@@ -8,7 +8,7 @@ use cushim_ptx::sem::Control;
 use cushim_ptx::types::Scalar;
 
 impl Lowering<'_> {
-    /// A call, its registers not yet those of the instance, but for guard and results.
+    /// A call whose registers are not yet renumbered for the instance, except guard and results.
     pub(super) fn call(&mut self, n: usize, inst: Inst) {
         let Some(Src::Call(call)) = inst.src.first() else { return };
         let call = call.clone();
@@ -62,7 +62,7 @@ impl Lowering<'_> {
                 outside.src.push(src);
             }
         }
-        // As many as a helper is given.
+        // As many as a helper gets.
         outside.src.truncate(1 + crate::warp::SLOTS);
         let result = self.register(Scalar::B64);
         outside.dst.push(Dst::Reg(result, 64));
@@ -75,7 +75,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Everything from before a call to behind it.
+    /// Everything from before a call to after it.
     pub(super) fn enter(&mut self, n: usize, inst: &Inst, call: &Call, to: usize) {
         let pos = inst.pos;
         let (caller, callee) = (&self.instances[n], &self.instances[to]);

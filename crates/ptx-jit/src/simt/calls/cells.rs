@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, HashMap};
 #[derive(Debug, Clone, Default)]
 pub(super) struct Cells {
     pub(super) variables: Vec<Variable>,
-    /// Those that begin at a place of the frame, by where their scopes begin.
+    /// The variables that begin at an offset of the frame, by the start of their scopes.
     by_place: HashMap<u32, Vec<usize>>,
 }
 
@@ -21,14 +21,14 @@ pub(super) struct Cells {
 pub(super) struct Variable {
     pub(super) offset: u32,
     pub(super) size: u32,
-    /// The first instruction that may name it, and the one behind the last.
+    /// The first instruction that may name it, and the one after the last.
     pub(super) scope: (u32, u32),
-    /// Width in bytes of each cell, by its place in the variable; `None` if it stays in memory.
+    /// Width in bytes of each cell, by its offset in the variable; `None` if it stays in memory.
     pub(super) cells: Option<BTreeMap<u32, u32>>,
 }
 
 impl Variable {
-    /// The cell that is just there; `Err` if there are others that overlap with it.
+    /// The cell at exactly this offset; `Err` if it overlaps others.
     pub(super) fn cell(&self, at: u32, width: u32) -> Result<Option<u32>, ()> {
         let Some(cells) = &self.cells else { return Err(()) };
         let mut found = cells.range(..at + width).rev().take_while(|(o, w)| **o + **w > at);
@@ -41,7 +41,7 @@ impl Variable {
 }
 
 impl Cells {
-    /// Those of a function, by what its code does with them.
+    /// The variables of a function, by how its code uses them.
     pub(super) fn of(f: &Function) -> Cells {
         let mut variables = Vec::new();
         let whole = (0, u32::MAX);
@@ -75,7 +75,7 @@ impl Cells {
         cells
     }
 
-    /// Those that are known.
+    /// For known variables.
     pub(super) fn with(variables: Vec<Variable>) -> Cells {
         let mut by_place: HashMap<u32, Vec<usize>> = HashMap::new();
         for (n, v) in variables.iter().enumerate() {
@@ -91,7 +91,7 @@ impl Cells {
     pub(super) fn find(&self, at: usize, offset: u32) -> Option<usize> {
         let at = at as u32;
         let open = |v: &Variable| v.scope.0 <= at && at < v.scope.1;
-        // Mostly its begin is named, and scopes that follow each other have the same places.
+        // Mostly the start is named, and consecutive scopes use the same offsets.
         if let Some(list) = self.by_place.get(&offset) {
             let begun = list.partition_point(|n| self.variables[*n].scope.0 <= at);
             if let Some(n) = list[..begun].last().filter(|n| open(&self.variables[**n])) {
@@ -105,7 +105,7 @@ impl Cells {
         })
     }
 
-    /// An access to parts of so many bytes, or anything else that is done with a variable.
+    /// Records an access of so many bytes, or any other use of a variable.
     fn note(&mut self, at: usize, symbol: u32, offset: i64, access: Option<(u32, u32)>) {
         let Some(n) = self.find(at, symbol) else { return };
         let v = &mut self.variables[n];

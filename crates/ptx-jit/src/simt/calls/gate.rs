@@ -20,8 +20,8 @@ use std::collections::BTreeMap;
 /// Calls get a gate if they would need more ways than these without one. With fewer, the additional jumps cost more.
 const WAYS: usize = 32;
 
-/// What a call passes: the bytes of each argument and of each result; `None` for a register or a constant, which stands
-/// for any size.
+/// What a call passes: the bytes of each argument and of each result; `None` for a register or a constant, which can
+/// have any size.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Signature {
     args: Vec<Option<u32>>,
@@ -40,8 +40,8 @@ impl Signature {
         }
     }
 
-    /// Whether a function takes and gives what such a call does. One that takes nothing may be given anything, as on
-    /// a GPU: start code calls constructors with the arguments of main, and few look at them.
+    /// Whether a function takes and returns what such a call passes. A function without parameters may get anything,
+    /// as on a GPU: start code calls constructors with the arguments of main, and few use them.
     fn fits(&self, f: &Function) -> bool {
         let same = |sizes: &[Option<u32>], params: &[Param]| {
             let each = |(size, p): (&Option<u32>, &Param)| size.is_none_or(|s| s == p.size);
@@ -64,12 +64,12 @@ struct Calls {
 /// All calls through pointers in a launch of a kernel.
 pub(super) struct Pointers<'m> {
     module: &'m Module,
-    /// Functions whose addresses somebody takes.
+    /// Functions whose address is taken.
     addressed: Vec<u32>,
     calls: BTreeMap<Signature, Calls>,
 }
 
-/// A gate, which has a number behind those of the module's functions.
+/// A gate; its number follows those of the module's functions.
 pub(super) struct Gate {
     /// It takes the pointer in register 0, then the arguments. Its first instruction is the call.
     pub(super) function: Function,
@@ -82,7 +82,7 @@ impl<'m> Pointers<'m> {
         Pointers { module, addressed: addressed(module), calls: BTreeMap::new() }
     }
 
-    /// Takes note of a call through a pointer. Returns the functions that it may mean.
+    /// Records an indirect call. Returns the functions that it may mean.
     pub(super) fn note(&mut self, call: &Call, place: (u32, u32)) -> &[u32] {
         let signature = Signature::of(call);
         let (module, addressed) = (self.module, &self.addressed);
@@ -105,7 +105,7 @@ impl<'m> Pointers<'m> {
         self.calls.get(&Signature::of(call))?.gate
     }
 
-    /// Makes the gates for all calls that were noted. `cells`: of the functions that they are in and that they may mean.
+    /// Creates the gates for all recorded calls. `cells`: of the functions that contain them and that they may mean.
     pub(super) fn gates(&mut self, cells: &[Cells]) -> Vec<Gate> {
         let mut gates = Vec::new();
         for (signature, calls) in &mut self.calls {
@@ -139,8 +139,8 @@ fn addressed(module: &Module) -> Vec<u32> {
     all
 }
 
-/// Bytes that a gate hands on: how many, and the cells that callers and functions cut them into, `None` if they stay in
-/// memory.
+/// Bytes that a gate passes on: how many, and the cells into which callers and functions split them, `None` if they
+/// stay in memory.
 struct Passed {
     size: u32,
     cells: Option<BTreeMap<u32, u32>>,
@@ -163,7 +163,7 @@ impl Passed {
         self.cell(0, width);
     }
 
-    /// Who cuts what another has whole, or otherwise, makes it stay in memory.
+    /// A side that splits them differently from another makes them stay in memory.
     fn cell(&mut self, at: u32, width: u32) {
         let Some(cells) = &mut self.cells else { return };
         let mut others = cells.range(..at + width).rev().take_while(|(o, w)| **o + **w > at);
@@ -175,7 +175,7 @@ impl Passed {
     }
 }
 
-/// What passes at one place of the lists of arguments or results; `None` if there is a register too wide for it.
+/// What is passed in one position of the lists of arguments or results; `None` if a register is too wide for it.
 fn passed<'a>(
     callers: impl Iterator<Item = (&'a Cells, usize, Arg)>,
     targets: impl Iterator<Item = (&'a Cells, &'a Param)>,
@@ -232,7 +232,7 @@ fn gate(module: &Module, signature: &Signature, calls: &Calls, cells: &[Cells]) 
     Some(Gate { function, cells: Cells::with(variables), targets: calls.targets.clone() })
 }
 
-/// Variables in the order of what passes, and the bytes of those that lie in memory. Those come first there.
+/// Variables in the order in which they are passed, and the bytes of those in memory. Those come first there.
 fn places(all: Vec<Passed>) -> (Vec<Variable>, u32) {
     let (mut memory, mut end) = (0, 0);
     let mut offsets = vec![0; all.len()];

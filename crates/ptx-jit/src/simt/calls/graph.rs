@@ -6,18 +6,18 @@ use super::cells::Cells;
 use super::gate::{Gate, Pointers};
 use cushim_ptx::ir::{Call, Callee, Function, Inst, Module, Src};
 
-/// The functions of a module, as far as calls go, and the gates behind them.
+/// The call graph of a module's functions, and the gates after them.
 pub(super) struct Calls<'m> {
     module: &'m Module,
     pointers: Pointers<'m>,
     gates: Vec<Gate>,
-    /// Of each function: the loop of calls that it is in, if it is in one.
+    /// The recursion cycle of each function, if it is in one.
     circle: Vec<Option<u32>>,
-    /// It is in a loop of calls, or called from there: its frames have no fixed place.
+    /// It is in a recursion cycle, or called from one: its frames have no fixed offset.
     moving: Vec<bool>,
     /// How many calls by name there are of each, and whether there are others.
     pub(super) sites: Vec<(u32, bool)>,
-    /// Where its frame begins, where that has a fixed place.
+    /// The offset of its frame, if that is fixed.
     pub(super) base: Vec<u32>,
     /// Variables of each for arguments and results.
     pub(super) cells: Vec<Cells>,
@@ -205,7 +205,7 @@ impl<'m> Calls<'m> {
         }
     }
 
-    /// Frames of fixed place: behind those of all callers.
+    /// Frames of fixed offset: after those of all callers.
     fn bases(&mut self, next: &[Vec<u32>]) {
         let mut changed = true;
         while changed {

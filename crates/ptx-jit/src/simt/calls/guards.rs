@@ -11,7 +11,7 @@ use cushim_ptx::sem::{Control, Convert, FloatOp, IntegerOp, Operation};
 use cushim_ptx::types::Scalar;
 use std::collections::HashMap;
 
-/// The most instructions behind such a branch, of those loads, and of those others that keep their guard.
+/// The most instructions after such a branch; the most loads; the most others that keep their guard.
 const MOST: usize = 8;
 const LOADS: usize = 2;
 const KEPT: usize = 1;
@@ -23,7 +23,7 @@ struct Branch {
     guard: (u32, Sense),
 }
 
-/// Does that for all branches of a function that are worth it.
+/// Converts all branches of a function for which it is worth it.
 pub(super) fn short(f: &mut Function) {
     let found = branches(f);
     if !found.is_empty() {
@@ -36,7 +36,7 @@ pub(super) fn short(f: &mut Function) {
     sink(f);
 }
 
-/// Branches past a few instructions that nobody jumps to, each of which can have a guard.
+/// Branches over a few instructions that are no jump targets, each of which can have a guard.
 fn branches(f: &Function) -> Vec<Branch> {
     let mut wanted = vec![false; f.code.len() + 1];
     for src in f.code.iter().flat_map(|inst| &inst.src) {
@@ -72,7 +72,7 @@ fn is_load(inst: &Inst) -> bool {
     matches!(inst.sem, Operation::Load(_))
 }
 
-/// Whether an instruction costs less than the end of a region, so that it may as well be done in vain: it needs no helper.
+/// Whether an instruction costs less than the end of a region, so that it may run needlessly: it needs no helper.
 fn is_cheap(op: Operation) -> bool {
     match op {
         Operation::Integer(i) => !matches!(i.op, IntegerOp::Div | IntegerOp::Rem),
@@ -86,8 +86,8 @@ fn is_cheap(op: Operation) -> bool {
     }
 }
 
-/// The instructions behind a branch, with guards where their results would be seen, and of loads; `None` where it is better to leave
-/// them as they are.
+/// The instructions after a branch, with guards on loads and where their results would be visible; `None` if it is
+/// better to leave them.
 fn guarded(f: &Function, branch: &Branch, begun: &HashMap<usize, &Region>) -> Option<Vec<Inst>> {
     // What lives where the branch leads keeps its value on lanes that go there.
     let next = begun.get(&branch.to)?;
@@ -96,7 +96,7 @@ fn guarded(f: &Function, branch: &Branch, begun: &HashMap<usize, &Region>) -> Op
     let guard = Some((p, if sense == Sense::True { Sense::False } else { Sense::True }));
     let (mut out, mut kept) = (Vec::new(), 0);
     for inst in &f.code[branch.at + 1..branch.to] {
-        // Under a guard, a register's last value would seem to be wanted, and lanes to have different ones.
+        // Under a guard, a register's old value would seem to be live, and lanes to have different ones.
         if is_load(inst) && !writes(inst).all(lives) {
             return None;
         }
@@ -110,7 +110,7 @@ fn guarded(f: &Function, branch: &Branch, begun: &HashMap<usize, &Region>) -> Op
     (kept <= KEPT).then_some(out)
 }
 
-/// Puts other instructions in the place of branches and what follows them.
+/// Replaces branches and the instructions after them.
 fn replace(f: &mut Function, found: Vec<(Branch, Vec<Inst>)>) {
     if found.is_empty() {
         return;
@@ -154,7 +154,7 @@ fn constant(inst: &Inst) -> Option<(u32, u64)> {
     }
 }
 
-/// Constants go past barriers, to where they are wanted: else every lane's copy would be kept meanwhile.
+/// Moves constants past barriers, to their uses: else every lane's copy would be kept meanwhile.
 fn sink(f: &mut Function) {
     let mut list = Vec::new();
     for b in 0..f.blocks.len() {
@@ -232,7 +232,7 @@ mod tests {
 
     #[test]
     fn other_branches_stay() {
-        // Nothing is loaded; what is loaded is not seen behind; a store; the guard is written; others jump in between; a loop.
+        // No load; the loaded value is not used later; a store; the guard is written; others jump in between; a loop.
         for body in [
             "@p bra L; add.s32 r1, r1, 1; L: st.global.u32 [d0], r1;",
             "@p bra L; ld.global.u32 r1, [d0]; add.s32 r2, r1, 1; L: st.global.u32 [d0], r2;",
@@ -275,7 +275,7 @@ mod tests {
             at("barrier").unwrap() < at("move").unwrap()
         };
         assert!(kinds("mov.u32 r1, 7; bar.sync 0; st.global.u32 [d0], r1;"));
-        // It is read before, and by a copy behind.
+        // It is read before, and by a copy after.
         assert!(!kinds("mov.u32 r1, 7; st.global.u32 [d0], r1; bar.sync 0; add.s32 r1, r1, 1;"));
         assert!(kinds("mov.u32 r1, 0; bar.sync 0; mov.u32 r2, r1; st.global.u32 [d0], r2;"));
         // In another block.

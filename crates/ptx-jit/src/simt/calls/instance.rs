@@ -9,7 +9,7 @@ pub(super) type Place = (u32, u32);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Frame {
     Fixed(u32),
-    /// At what the register says, and so many bytes behind it.
+    /// At the register's value plus so many bytes.
     Moving(u32, u32),
 }
 
@@ -29,7 +29,7 @@ pub(super) enum Back {
     Exit,
     /// To a label.
     One(u32),
-    /// To that of these labels which the register says; the label at which it is looked up.
+    /// To the one of these labels that the register selects; the label of the selection.
     Many { register: u32, sites: Vec<u32>, label: u32 },
 }
 
@@ -39,15 +39,15 @@ pub(super) struct Instance {
     pub(super) function: u32,
     /// Its registers in the code: the function's own first.
     pub(super) registers: (u32, u32),
-    /// Of the cells of its variables.
+    /// The cells of its variables.
     pub(super) cells: HashMap<(usize, u32), u32>,
     pub(super) frame: Frame,
     pub(super) back: Back,
-    /// Of its instructions, one each.
+    /// The labels of its instructions, one each.
     pub(super) label: u32,
 }
 
-/// A call that may come back to the function that it is in.
+/// A call that may return to the function that contains it.
 pub(super) struct Circular {
     pub(super) instance: usize,
     /// The instructions before and after.

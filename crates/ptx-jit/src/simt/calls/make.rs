@@ -18,8 +18,8 @@ pub(super) fn control(what: Control, pos: Pos) -> Inst {
     Inst::new(Operation::Control(what), pos)
 }
 
-/// What stands in the code for an activation: an emitter that does not look at [`super::Lowered::activations`] refuses
-/// the kernel.
+/// The placeholder in the code for an activation: an emitter that does not handle [`super::Lowered::activations`]
+/// refuses the kernel.
 pub(super) fn activation(pos: Pos) -> Inst {
     Inst::new(Operation::Refused, pos)
 }

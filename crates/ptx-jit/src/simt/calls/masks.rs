@@ -17,7 +17,7 @@ struct Written {
     at: Vec<usize>,
 }
 
-/// Puts constants in the place of the registers that hold them, in operands of collectives but the first.
+/// Replaces registers that hold constants in all operands of collectives but the first.
 pub(super) fn constant(f: &mut Function) {
     let mut all: BTreeMap<u32, Option<Written>> = BTreeMap::new();
     for inst in f.code.iter().filter(|inst| is_collective(inst)) {
@@ -60,7 +60,7 @@ fn moved(inst: &Inst) -> Option<u64> {
     }
 }
 
-/// In the place of a register that is written at some places, and always this: where no lane comes without one of them.
+/// Replaces a register that is always written with this value, where no lane arrives without one of the writes.
 fn replace(f: &mut Function, register: u32, value: u64, written: &[usize]) {
     let mut bare = vec![false; f.blocks.len()];
     let mut stack = vec![0];
@@ -119,7 +119,7 @@ mod tests {
         // In a loop, and written twice.
         let text = format!("mov.u32 r1, -1; L: {vote} mov.u32 r1, -1; @q bra L; {vote}");
         assert_eq!(masks(&text), [all, all]);
-        // Another value, one that is computed, and none on one way.
+        // Another value, a computed one, and no write on one path.
         assert_eq!(masks(&format!("mov.u32 r1, -1; @q mov.u32 r1, 7; {vote}")), [None]);
         assert_eq!(masks(&format!("mov.u32 r1, -1; @q bra L; mov.u32 r1, 7; L: {vote}")), [None]);
         assert_eq!(masks(&format!("add.u32 r1, r1, -1; {vote}")), [None]);

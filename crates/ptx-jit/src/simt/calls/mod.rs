@@ -43,7 +43,7 @@ const MOST: usize = 100_000;
 /// What call lowering adds to PTX round a call that may come back to its own function, and where frames move.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Activation {
-    /// A frame begins at operand 0 and has an end operand 1 behind that: the launch fails where no stack reaches so far.
+    /// A frame begins at operand 0 and ends operand 1 bytes later: the launch fails if no stack is that large.
     Enter,
     /// The operands are kept on the lane's stack.
     Save,
@@ -55,17 +55,17 @@ pub(crate) enum Activation {
 #[derive(Debug, Clone)]
 pub(crate) struct Lowered {
     pub(crate) function: Function,
-    /// Instructions, by number, that are none of PTX: each has operands and results in the code, where its operation is
+    /// Instructions, by number, that are not PTX: each has operands and results in the code, and the operation
     /// [`cushim_ptx::sem::Operation::Refused`].
     pub(crate) activations: BTreeMap<usize, Activation>,
-    /// Frames of local memory have no fixed place, and may go beyond [`Function::local_size`].
+    /// Frames of local memory have no fixed offset, and may exceed [`Function::local_size`].
     pub(crate) moving: bool,
 }
 
-/// Makes one function of a kernel and what it calls.
+/// Makes one function of a kernel and the functions it calls.
 ///
 /// # Errors
-/// [`NotCompiled`]: what there is too much of.
+/// [`NotCompiled`]: the quantity that is too large.
 pub(crate) fn lower(module: &Module, kernel: u32) -> Result<Lowered, NotCompiled> {
     let mut lowered = without_calls(module, kernel)?;
     if !lowered.moving && lowered.activations.is_empty() {
@@ -110,7 +110,7 @@ struct Lowering<'a> {
     apart: &'a BTreeSet<Place>,
     out: Function,
     activations: BTreeMap<usize, Activation>,
-    /// Where each instruction comes from.
+    /// The origin of each instruction.
     origins: Vec<Place>,
     at: Place,
     /// The instruction of each label.
@@ -120,7 +120,7 @@ struct Lowering<'a> {
     /// Instructions of all instances so far, those to come included.
     total: usize,
     circular: Vec<Circular>,
-    /// Where lanes of an instance choose where they go on.
+    /// Where lanes of an instance select their return point.
     returning: Vec<(usize, usize)>,
     /// Where lanes of a gate choose where they fault, and the calls of each gate, in the order of its sites.
     refusing: Vec<(usize, usize)>,
@@ -189,7 +189,7 @@ impl<'a> Lowering<'a> {
         Ok((lowered, self.origins))
     }
 
-    /// Begins a table of labels, which [`Self::choices`] ends: that goes on which the register says.
+    /// Begins a table of labels, which [`Self::choices`] ends: the register selects one.
     fn table(&mut self, register: u32, pos: Pos) {
         let mut choose = make::control(Control::BranchTable, pos);
         choose.src.push(Src::Reg(register));
@@ -227,7 +227,7 @@ impl<'a> Lowering<'a> {
         self.instances.len() - 1
     }
 
-    /// The one instance of a function to which all calls go that have none of their own.
+    /// The one instance of a function that all calls use that are not inlined.
     fn common(&mut self, function: u32) -> usize {
         if let Some(n) = self.shared.get(&function) {
             return *n;
@@ -239,7 +239,7 @@ impl<'a> Lowering<'a> {
         };
         let label = self.label();
         let n = self.add(function, frame, Back::Many { register, sites: Vec::new(), label });
-        // Those two are its own, too: they lie just before the others.
+        // Those two are its own, too: they precede the others.
         self.instances[n].registers.0 = first;
         self.shared.insert(function, n);
         n
@@ -265,7 +265,7 @@ impl<'a> Lowering<'a> {
         self.origins.push(self.at);
     }
 
-    /// Adds an instruction that is none of PTX.
+    /// Adds an instruction that is not PTX.
     fn activate(&mut self, what: Activation, inst: Inst) {
         self.activations.insert(self.out.code.len(), what);
         self.push(inst);
@@ -290,7 +290,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// A place in a frame, as the operand of an access to local memory.
+    /// An offset in a frame, as the operand of an access to local memory.
     fn local(&self, frame: Frame, offset: i64) -> Src {
         match frame {
             Frame::Fixed(at) => Src::Memory(Base::Symbol(Symbol::Local(0)), i64::from(at) + offset),

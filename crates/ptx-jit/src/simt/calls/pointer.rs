@@ -12,7 +12,7 @@ use cushim_ptx::types::Scalar;
 
 const SUB: IntegerOp = IntegerOp::Sub { saturate: false };
 
-/// The most entries of a table of places to go to.
+/// The most entries of a jump table.
 const WIDEST_TABLE: u32 = 512;
 
 impl Lowering<'_> {
@@ -40,7 +40,7 @@ impl Lowering<'_> {
             self.place(wrong);
         }
         match self.instances[n].back {
-            // The call that came here is at fault.
+            // The call that jumped here is at fault.
             Back::Many { register, .. } if self.calls.is_gate(caller) => {
                 self.refusing.push((n, self.out.code.len()));
                 self.table(register, inst.pos);
@@ -84,8 +84,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// Goes to the label that stands beside the number which the register holds, else to `wrong`: by a table where
-    /// the numbers lie together, by halves where they do not.
+    /// Jumps to the label of the number in the register, else to `wrong`: by a table if the numbers are close
+    /// together, else by binary search.
     fn choose(&mut self, index: u32, all: &[(u32, u32)], wrong: u32, pos: Pos) {
         let (Some((first, _)), Some((last, _))) = (all.first(), all.last()) else { return };
         let span = last - first + 1;
@@ -129,7 +129,7 @@ impl Lowering<'_> {
         d
     }
 
-    /// How many functions behind the first a handle is; some large number if it is none.
+    /// The index of a handle's function from the first; some large number if it is none.
     fn index(&mut self, handle: u32, first: u64, pos: Pos) -> u32 {
         let given = self.out.registers[handle as usize].bits();
         let wide = if given == 64 {
@@ -144,7 +144,7 @@ impl Lowering<'_> {
         };
         let far = [Src::Reg(wide), Src::Imm(first)];
         let far = self.step(make::integer(SUB, Scalar::U64, pos), far);
-        // Rotated right by 4: what is no multiple of 16 becomes large.
+        // Rotated right by 4: values that are no multiple of 16 become large.
         let low = self.step(make::bits(BitOp::Shr, Scalar::U64, pos), [Src::Reg(far), Src::Imm(4)]);
         let high =
             self.step(make::bits(BitOp::Shl, Scalar::B64, pos), [Src::Reg(far), Src::Imm(60)]);

@@ -26,7 +26,7 @@ enum Side {
     Restore,
 }
 
-/// Makes them the operands of the instruction before each call, and the results of the one behind it.
+/// Makes them the operands of the instruction before each call, and the results of the one after it.
 pub(super) fn find(f: &mut Function, calls: &[Circular], instances: &[Instance]) {
     if calls.is_empty() {
         return;
@@ -39,8 +39,8 @@ pub(super) fn find(f: &mut Function, calls: &[Circular], instances: &[Instance])
     }
 }
 
-/// Of each call, what lives behind it. That, calls before it have to keep for it: it is read where it is kept. What
-/// is taken back does not live in between.
+/// For each call, the registers that are live after it. Earlier calls have to save them for it, because it reads them
+/// where they are saved. Restored registers are not live in between.
 fn kept(f: &Function, calls: &[Circular], instances: &[Instance]) -> Vec<Set> {
     let mut segments = segments(f, calls);
     let mut saves = vec![0; calls.len()];

@@ -18,16 +18,16 @@ use cushim_ptx::ir::Inst;
 use cushim_ptx::sem::{Control, Operation};
 use cushim_ptx::work;
 
-/// Who is to be looked at again, and what was found out for that.
+/// The worklist, and the facts that were computed for it.
 struct Work {
     regions: Rounds,
     instructions: Vec<u32>,
-    /// Of each instruction, whether it is among them.
+    /// For each instruction, whether it is in the worklist.
     queued: Vec<bool>,
     readers: Readers,
-    /// Of each region: who writes registers that live behind it, by register, and not blended so far.
+    /// For each region: the writers of registers that are live after it, by register, and not blended so far.
     writers: Vec<Vec<(u32, u32)>>,
-    /// Of each register, the regions at whose begin it lives; found when somebody asks.
+    /// For each register, the regions at whose start it is live; computed on demand.
     live: Option<Vec<Set>>,
 }
 
@@ -59,7 +59,7 @@ impl Facts<'_> {
             written.sort_unstable();
             writers.push(written);
         }
-        // The last is looked at first.
+        // The last is processed first.
         order.reverse();
         let mut queued = vec![false; self.f.code.len()];
         order.iter().for_each(|at| queued[*at as usize] = true);
@@ -115,8 +115,8 @@ impl Facts<'_> {
         }
     }
 
-    /// Lanes wait elsewhere while a region runs: what it writes that lives there is blended, and what depends on
-    /// all lanes being here is looked at again.
+    /// Lanes wait elsewhere while a region runs: its writes to registers that are live there are blended, and what
+    /// depends on all lanes being active is processed again.
     fn blends(&mut self, k: usize, work: &mut Work) {
         let (regions, registers) = (self.regions, self.f.registers.len());
         let mut again = Vec::new();
@@ -184,7 +184,7 @@ impl Facts<'_> {
         next.into_iter().for_each(|next| bring(next, &waiting));
     }
 
-    /// Once lanes wait for each other, they may do so behind every such instruction: whether that is new.
+    /// Once lanes wait for each other, they may do so after every such instruction: returns whether that is new.
     fn park(&mut self) -> bool {
         let new = self.parked.is_empty();
         if new {
@@ -196,7 +196,7 @@ impl Facts<'_> {
         new && !self.parked.is_empty()
     }
 
-    /// Whether lanes that end a region together may go to several places.
+    /// Whether lanes that end a region together may go to several regions.
     pub(super) fn parts(&self, term: &Term) -> bool {
         match term {
             Term::Branch { guard, .. } => !self.is_uniform(guard.0),

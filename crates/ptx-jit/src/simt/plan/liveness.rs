@@ -62,7 +62,7 @@ impl Effects {
         }
     }
 
-    /// What the run reads before it writes it, and what it writes; the next begins.
+    /// The registers that the run reads before it writes them, and those that it writes; the next begins.
     pub(crate) fn end(&mut self) -> (Set, Set) {
         self.run += 1;
         let set = |list: &mut Vec<u32>| {
@@ -73,7 +73,7 @@ impl Effects {
     }
 }
 
-/// The regions from which each can be come to.
+/// The predecessors of each region.
 pub(crate) fn before(regions: &[Region]) -> Vec<Vec<usize>> {
     let mut before = vec![Vec::new(); regions.len()];
     for (k, p) in regions.iter().enumerate() {
@@ -82,7 +82,7 @@ pub(crate) fn before(regions: &[Region]) -> Vec<Vec<usize>> {
     before
 }
 
-/// Finds what lives at the begin and at the end of each region.
+/// Computes the live registers at the start and at the end of each region.
 pub(super) fn find(f: &Function, regions: &mut [Region]) {
     let mut effects = Effects::new(f);
     let mut killed = Vec::with_capacity(regions.len());
@@ -118,7 +118,7 @@ pub(super) fn find(f: &Function, regions: &mut [Region]) {
     }
 }
 
-/// Of each register, the regions at whose begin it lives.
+/// For each register, the regions at whose start it is live.
 pub(super) fn by_register(regions: &[Region], registers: usize) -> Vec<Set> {
     let mut all = vec![Set::new(); registers];
     let mut words: Vec<(u32, u32, u64)> = Vec::new();

@@ -14,13 +14,13 @@ use cushim_ptx::sem::{BitOp, Convert, Half, IntegerOp, Operation};
 use cushim_ptx::types::Kind;
 use cushim_ptx::work;
 
-/// Of zero.
+/// The low bits of zero.
 const ALL: u32 = 64;
 /// Looks at all instructions; what still falls after the third is taken to have none, and after the last all are.
 const ROUNDS: usize = 8;
 const PATIENT: usize = 3;
 
-/// Of each register.
+/// The zero low bits of each register.
 pub(crate) struct Low {
     registers: Vec<u8>,
     layout: Layout,
@@ -51,7 +51,7 @@ impl Low {
         low
     }
 
-    /// Of an operand of an instruction.
+    /// The zero low bits of an instruction's operand.
     pub(crate) fn operand(&self, src: &Src) -> u32 {
         match src {
             Src::Reg(r) => u32::from(self.registers[*r as usize]),
@@ -61,7 +61,7 @@ impl Low {
         }
     }
 
-    /// Of all operands.
+    /// Those of all operands.
     pub(crate) fn operands(&self, inst: &Inst) -> Vec<u32> {
         inst.src.iter().map(|src| self.operand(src)).collect()
     }
@@ -76,8 +76,8 @@ impl Low {
         }
     }
 
-    /// Of the base of what an instruction gives to a register; each rule holds for values that all lanes have, and for
-    /// what [`super::shape`] makes of bases.
+    /// The zero low bits of the base of an instruction's result; each rule holds for uniform values, and for what
+    /// [`super::shape`] computes from bases.
     fn result(&self, f: &Function, inst: &Inst, register: u32) -> u32 {
         let width = f.registers[register as usize].bits();
         let kind = inst.sem.ty().kind();

@@ -25,7 +25,7 @@ use set::Set;
 use shape::{Class, Shape, affine};
 use std::rc::Rc;
 
-/// What a launch's block shape says of the lanes of a warp.
+/// What a launch's block shape tells about the lanes of a warp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Layout {
     /// A warp is a run along x: y and z are the same in it. `full` says that x
@@ -70,22 +70,22 @@ impl Layout {
 pub(crate) struct Plan {
     pub(crate) regions: Vec<Region>,
     pub(crate) layout: Layout,
-    /// Of each register.
+    /// The shape of each register.
     pub(crate) shapes: Vec<Shape<()>>,
-    /// Low bits of their bases that are zero.
+    /// Zero low bits of their bases.
     pub(crate) low: Low,
     pub(crate) classes: Vec<Class>,
     /// Place in the frame of each register that crosses regions.
     pub(crate) slots: Vec<Option<u32>>,
     pub(crate) frame_size: u32,
-    /// Of each region, whether no lanes of the warp wait elsewhere while it runs.
+    /// For each region, whether no lanes of the warp wait elsewhere while it runs.
     pub(crate) alone: Vec<bool>,
     /// Registers that a region writes and that must be blended at its end.
     pub(crate) blend: Vec<Set>,
-    /// Of each region, the one in which warps began that came to it without having waited for others of their block, if that
-    /// is one.
+    /// For each region, the one in which warps began that reach it without having waited for others of their block,
+    /// if there is only one.
     pub(crate) begun: Vec<Option<usize>>,
-    /// Of each region, those above it at which lanes may wait while it runs.
+    /// For each region, the later ones at which lanes may wait while it runs.
     pub(crate) waiting: Vec<Set>,
     /// Lanes may spin on others: any order of regions is taken.
     pub(crate) fair: bool,
@@ -113,7 +113,7 @@ impl Plan {
         }
     }
 
-    /// Instructions that a warp runs at most, however its lanes part; `None` where there is a loop.
+    /// The most instructions that a warp executes, however its lanes diverge; `None` if there is a loop.
     pub(crate) fn steps(&self) -> Option<u64> {
         let mut regions = self.regions.iter().enumerate();
         let ahead = regions.all(|(k, p)| p.next.iter().all(|s| *s > k));
@@ -177,7 +177,7 @@ impl Plan {
     }
 }
 
-/// Gives registers that live across regions a place.
+/// Gives slots to registers that are live across regions.
 fn slots(regions: &[Region], shapes: &[Shape<()>], classes: &[Class]) -> (Vec<Option<u32>>, u32) {
     let mut crossing = Set::new();
     for p in regions {
@@ -214,7 +214,7 @@ struct Facts<'a> {
     fair: bool,
     /// `None`: nothing was written yet.
     shapes: Vec<Option<Shape<()>>>,
-    /// Of each region, those above it at which lanes may wait while it runs, and where they may whatever runs.
+    /// For each region, the later ones at which lanes may wait while it runs, and where they may whatever runs.
     above: Vec<Set>,
     parked: Set,
     /// As in [`Plan`].

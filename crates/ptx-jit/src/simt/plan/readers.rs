@@ -18,7 +18,7 @@ pub(super) struct Readers {
     home: Vec<u32>,
 }
 
-/// Who reads.
+/// A reader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reader {
     /// An instruction of a region, or one for whose results lanes waited before it.

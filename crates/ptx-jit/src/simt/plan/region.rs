@@ -186,7 +186,8 @@ fn starts(f: &Function, split: &dyn Fn(usize) -> bool) -> (Vec<(usize, usize)>, 
             }
         }
         cuts.push((from, end));
-        // Others come to the next block, too, and keep what they have: results of those that waited are taken before.
+        // Other lanes reach the next block, too, and keep their values: the results of lanes that waited are taken
+        // before.
         let gives = f.code[end - 1].sem.waits_for_block() || split(end - 1);
         if gives && writes(&f.code[end - 1]).next().is_some() {
             cuts.push((end, end));
@@ -219,14 +220,14 @@ fn exits(regions: &mut [Region]) {
                 targets.iter_mut().for_each(mend);
                 mend(other);
             }
-            // Lanes need a place in which to wait.
+            // Lanes need a region in which to wait.
             Term::Wait { .. } => {}
         }
     }
 }
 
-/// Of each region, the one in which warps began that come to it: at the start of the block, or behind a barrier; `None` where
-/// there are several.
+/// For each region, the one in which warps began that reach it: at the start of the block, or after a barrier; `None`
+/// if there are several.
 pub(crate) fn begun(f: &Function, regions: &[Region]) -> Vec<Option<usize>> {
     let mut all: Vec<Option<Option<usize>>> = vec![None; regions.len()];
     let mut left = vec![(0, Some(0))];

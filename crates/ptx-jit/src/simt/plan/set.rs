@@ -49,7 +49,7 @@ impl Set {
         self.unite_words(&other.0)
     }
 
-    /// Adds the members of `other` that are greater than `n`; whether that changed anything.
+    /// Adds the members of `other` that are greater than `n`; returns whether that changed anything.
     pub(crate) fn unite_above(&mut self, other: &Set, n: usize) -> bool {
         let (word, low) = ((n / 64) as u32, u64::MAX.checked_shl(n as u32 % 64 + 1).unwrap_or(0));
         let from = other.0.partition_point(|(w, _)| *w < word);

@@ -105,8 +105,8 @@ fn apart<B: Clone>(x: &Shape<B>, zeros: u32) -> Option<(B, [i64; 32], u32)> {
     fits.then(|| base_of(x).map(|base| (base, steps, bits)))?
 }
 
-/// The shape of a result whose operands do not all have one value, where it is
-/// better than [`Shape::Varying`]. `zeros`: low bits of each operand's base that are zero ([`super::low`]).
+/// The shape of a result whose operands are not all uniform, if it is better than [`Shape::Varying`]. `zeros`: zero
+/// low bits of each operand's base ([`super::low`]).
 pub(crate) fn affine<B: Clone>(
     inst: &Inst,
     args: &[Shape<B>],
@@ -156,7 +156,7 @@ fn combined<B: Clone>(
     }
 }
 
-/// The same of integer arithmetic.
+/// The same for integer arithmetic.
 fn integer<B: Clone>(
     inst: &Inst,
     op: IntegerOp,
@@ -195,7 +195,7 @@ fn integer<B: Clone>(
     }
 }
 
-/// The same of operations on bits.
+/// The same for bit operations.
 fn bits<B: Clone>(
     inst: &Inst,
     op: BitOp,
@@ -291,7 +291,7 @@ fn compare<B: Clone>(
     })
 }
 
-/// Which factor is not constant, and the one that is.
+/// Which factor is not constant, and the constant one.
 fn factor(inst: &Inst) -> Option<(usize, i64)> {
     match (immediate(inst.src.first()), immediate(inst.src.get(1))) {
         (_, Some(v)) => Some((0, v)),

@@ -12,7 +12,7 @@ use cushim_ptx::sem::{Cache, MbarrierOp, Operation};
 use cushim_ptx::types::Space;
 use cushim_ptx::work;
 
-/// Whether a value of it may change by what others do, in a loop that has a fence or has none.
+/// Whether its result may change by what other threads do, in a loop with or without a fence.
 fn observes(inst: &Inst, fenced: bool) -> bool {
     match inst.sem {
         Operation::Load(a) => {
@@ -50,7 +50,7 @@ pub(super) fn may_spin(f: &Function, regions: &[Region]) -> bool {
     loops.any_spins()
 }
 
-/// Marks on numbers that are taken away all at once.
+/// Marks on numbers that are cleared all at once.
 struct Marks {
     of: Vec<u32>,
     now: u32,
@@ -69,7 +69,7 @@ impl Marks {
         self.of[n] == self.now
     }
 
-    /// Whether that is new.
+    /// Adds a mark; returns whether it is new.
     fn add(&mut self, n: usize) -> bool {
         std::mem::replace(&mut self.of[n], self.now) != self.now
     }
@@ -91,7 +91,7 @@ struct Loops<'a> {
 
 impl Loops<'_> {
     fn any_spins(mut self) -> bool {
-        // Usually no branch depends on such a load: then no loop has to be looked at.
+        // Usually no branch depends on such a load: then no loop has to be examined.
         let all: Vec<usize> = (0..self.regions.len()).collect();
         self.body.clear();
         for k in &all {
@@ -139,7 +139,7 @@ impl Loops<'_> {
         list
     }
 
-    /// Whether what observes something decides in a loop whether it goes on.
+    /// Whether an observed value decides in a loop whether it continues.
     fn spins(&mut self, list: &[usize]) -> bool {
         self.decides(list, |this, k| {
             let leaves = |e: &Edge| match e {

@@ -22,7 +22,7 @@ fn kernel(module: &Module) -> u32 {
     module.functions.iter().position(|f| f.entry).unwrap() as u32
 }
 
-/// Of each region, where other lanes may wait; which registers are blended; and the shape of each register.
+/// For each region, where other lanes may wait; which registers are blended; and the shape of each register.
 type Plain = (Vec<BTreeSet<usize>>, Vec<Set>, Vec<Option<Shape<()>>>);
 
 fn plain(f: &Function, regions: &[Region], layout: Layout) -> Plain {
@@ -51,7 +51,7 @@ fn plain(f: &Function, regions: &[Region], layout: Layout) -> Plain {
     loop {
         let before = (waiting.clone(), facts.blend.clone(), facts.shapes.clone());
         for (k, waiting) in waiting.iter().enumerate() {
-            // What is asked of these sets is only whether they are empty.
+            // Only whether these sets are empty matters.
             facts.above[k] = waiting.iter().copied().collect();
             for p in waiting {
                 facts.blend[k].unite(&regions[*p].live_in);
@@ -118,7 +118,7 @@ fn holds(name: &str, f: &Function, layout: Layout) {
     lives(name, f, &plan.regions);
 }
 
-/// What lives is what is read before it is written on some way.
+/// A register is live if some path reads it before it is written.
 fn lives(name: &str, f: &Function, regions: &[Region]) {
     let mut list = Vec::new();
     let mut live = vec![(BTreeSet::new(), BTreeSet::new()); regions.len()];
