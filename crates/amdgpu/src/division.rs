@@ -65,7 +65,7 @@ pub fn scale64(l: &mut Lanes) {
     }
 }
 
-/// v_div_fmas_f32: fused multiply-add, scaled back where VCC says so; the quotient says in which direction.
+/// v_div_fmas_f32: fused multiply-add, scaled back if VCC says so; the quotient determines the direction.
 pub fn fmas32(l: &mut Lanes) {
     for i in 0..LANES {
         let [a, b, c] = [0, 1, 2].map(|k| f32::from_bits(l.s[k][i]));
@@ -125,7 +125,7 @@ pub fn fixup16(quotient: f32, denominator: f32, numerator: f32) -> f32 {
     fixup32(quotient, denominator, numerator)
 }
 
-/// The bits of 2/pi behind the point, 1201 of them.
+/// The fraction bits of 2/pi, 1201 of them.
 const TWO_OVER_PI: [u32; 38] = [
     0xa2f9_836e,
     0x4e44_1529,

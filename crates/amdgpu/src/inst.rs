@@ -47,7 +47,7 @@ pub struct Dpp {
     pub control: u16,
     /// A lane without a source reads zero, and is written.
     pub bound: bool,
-    /// Lanes that are off are sources, too.
+    /// Inactive lanes are sources, too.
     pub inactive: bool,
     /// Rows of 16 lanes that are written.
     pub rows: u8,
@@ -75,7 +75,7 @@ pub enum Form {
     Plain,
     /// Lanes.
     Dpp(Dpp),
-    /// Lanes of a group of eight: three bits for each, and whether lanes that are off are sources.
+    /// Lanes of a group of eight: three bits for each, and whether inactive lanes are sources.
     Dpp8(u32, bool),
     /// Parts.
     Sdwa(Sdwa),

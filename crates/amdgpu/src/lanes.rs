@@ -23,11 +23,11 @@ pub struct Lanes {
     pub d: [Reg; 4],
     /// A mask as a source, such as carries in.
     pub mask: u64,
-    /// A mask as a result: of a compare, or carries out. Lanes that are off are cleared by the caller.
+    /// A mask as a result: of a compare, or carries out. The caller clears inactive lanes.
     pub out: u64,
     /// VCC, which v_div_fmas reads.
     pub vcc: u64,
-    /// Lanes that are on.
+    /// The active lanes.
     pub exec: u64,
 }
 
@@ -174,7 +174,7 @@ impl Lanes {
         }
     }
 
-    /// A word that is made of a double.
+    /// Computes a word from a double.
     #[inline(always)]
     pub fn from_d(&mut self, op: impl Fn(f64) -> u32) {
         for i in 0..LANES {
@@ -182,7 +182,7 @@ impl Lanes {
         }
     }
 
-    /// A double that is made of a word.
+    /// Computes a double from a word.
     #[inline(always)]
     pub fn to_d(&mut self, op: impl Fn(u32) -> f64) {
         for i in 0..LANES {

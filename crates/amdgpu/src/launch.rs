@@ -143,7 +143,7 @@ pub fn launch<M: Memory + ?Sized>(
 pub const UNITS: u32 = 8;
 /// Waves and workgroups that a compute unit holds.
 const HELD: [u32; 2] = [32, 16];
-/// Turns of all waves of a workgroup after which it counts as waiting for one that has not begun.
+/// Turns of all waves of a workgroup after which it counts as waiting for a workgroup that has not started.
 const WAITS: u32 = 32;
 
 /// How many workgroups the GPU holds at once.

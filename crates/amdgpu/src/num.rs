@@ -123,7 +123,7 @@ pub fn fma64_scaled(a: f64, b: f64, c: f64, by: i32) -> f64 {
 /// mantissa * 2^exponent to the nearest even f64.
 fn round64(mantissa: u128, exponent: i32, negative: bool) -> f64 {
     let bits = 128 - mantissa.leading_zeros() as i32;
-    // The place of the last bit that is kept: 53 bits, fewer below the smallest normal number.
+    // The position of the last bit that is kept: 53 bits, fewer below the smallest normal number.
     let last = (bits - 53).max(-1074 - exponent);
     let kept = match last {
         ..=0 => {
@@ -136,7 +136,7 @@ fn round64(mantissa: u128, exponent: i32, negative: bool) -> f64 {
         }
         _ => 0,
     };
-    // Exact: at most 53 bits, or the next power of two, at a place where all of them fit.
+    // Exact: at most 53 bits, or the next power of two, at an exponent where all of them fit.
     let value = ldexp64(kept as f64, last + exponent);
     if negative { -value } else { value }
 }
@@ -335,7 +335,7 @@ mod tests {
         assert_eq!(ldexp64(-1.25, 3), -10.0);
         assert_eq!(ldexp64(1.0, 1024), f64::INFINITY);
         assert_eq!(ldexp64(0.5, 1024), 2f64.powi(1023));
-        // 1 + 2^-52, moved 52 places below the normal numbers: the last bit makes it round up.
+        // 1 + 2^-52, scaled to 52 bits below the normal numbers: the last bit makes it round up.
         assert_eq!(ldexp64(1.0 + f64::EPSILON, -1075), f64::from_bits(1));
         assert_eq!(ldexp32(1.0, -149), f32::from_bits(1));
         assert_eq!(ldexp32(1.5, 200), f32::INFINITY);

@@ -11,7 +11,7 @@ pub const SHARED_BASE: u64 = 0x1_0000_0000_0000;
 /// Address of the window of a lane's own memory.
 pub const PRIVATE_BASE: u64 = 0x2_0000_0000_0000;
 
-/// Vector registers, the accumulation registers behind the 256 others.
+/// Vector registers: 256, followed by the accumulation registers.
 pub const REGISTERS: usize = 512;
 
 /// MODE: how floats are computed.
@@ -20,7 +20,7 @@ pub const MODE_DEFAULT: u32 = 0xf0;
 /// What a wave waits for, or that it has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// It goes on.
+    /// It can run.
     Ready,
     /// At a barrier.
     Barrier,
@@ -31,7 +31,7 @@ pub enum State {
 /// A wave.
 #[derive(Debug)]
 pub struct Wave {
-    /// Its instruction set, and how many lanes it has; those behind them are always off.
+    /// Its instruction set, and its number of lanes; higher lanes are never active.
     pub target: Target,
     /// Scalar registers by AMD's numbers: up to 101 general ones, VCC, M0, EXEC.
     pub s: [u32; 128],
@@ -174,7 +174,7 @@ impl Wave {
         }
     }
 
-    /// The first lane that is on, or the first.
+    /// The first active lane, or lane 0.
     pub fn first_lane(&self) -> usize {
         match self.exec() {
             0 => 0,

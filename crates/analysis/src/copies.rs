@@ -7,7 +7,7 @@ use cushim_abi::work::{Direction, Transfer, transfer};
 use cushim_trace::event::Call;
 use cushim_trace::meta::Api;
 
-/// How one function says what it copies.
+/// How one function describes what it copies.
 #[derive(Clone, Debug)]
 pub struct Rule {
     /// Words whose product is the size.
@@ -31,7 +31,7 @@ pub struct Copied {
 }
 
 impl Rule {
-    /// Of a function that copies or sets.
+    /// The rule of a function that copies or sets.
     pub fn of(api: &Api) -> Self {
         // Traces of versions to come may name functions that are not known here.
         const UNKNOWN: Transfer =

@@ -22,7 +22,7 @@ pub enum Error {
     Trace(cushim_trace::Error),
     /// There is no trace file in this folder, nor in those below it.
     NoTrace(PathBuf),
-    /// A regular expression that is none.
+    /// An invalid regular expression.
     Expression {
         /// The expression.
         text: String,
@@ -39,7 +39,7 @@ impl fmt::Display for Error {
             Error::Io { doing, path, source } => {
                 write!(f, "cannot {doing} {}: {source}", path.shown())
             }
-            // It names the file as it is.
+            // It contains the raw file name.
             Error::Trace(error) => error.to_string().shown().fmt(f),
             Error::NoTrace(folder) => {
                 let folder = folder.shown();

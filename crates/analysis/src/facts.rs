@@ -9,7 +9,7 @@ use cushim_trace::event::{Body, Event, Mapped};
 use cushim_trace::layout::GPU_KERNEL;
 use cushim_trace::meta::{Api, Metadata};
 
-/// These answer what went wrong before: their result is no failure of their own.
+/// These return an earlier error: their result is no failure of their own.
 pub const REPORTERS: [&str; 2] = ["cudaGetLastError", "cudaPeekAtLastError"];
 
 /// What an event is about.

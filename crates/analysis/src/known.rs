@@ -29,7 +29,7 @@ pub struct Kernel {
     pub shown: bool,
 }
 
-/// What a handle stands for.
+/// What a handle refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Handle {
     /// A stream: s1.
@@ -44,13 +44,13 @@ pub enum Handle {
     Node,
 }
 
-/// All that has been seen.
+/// Everything that has been seen.
 #[derive(Default)]
 pub struct Known {
     kernels: Vec<Kernel>,
     /// Places of the kernels with a symbol.
     by_symbol: HashMap<String, Vec<usize>>,
-    /// Nothing is known but the address that was launched, in which file.
+    /// Kernels of which only the launched address is known, by file.
     nameless: HashMap<(usize, u64), usize>,
     by_number: HashMap<(usize, u32), usize>,
     handles: HashMap<(usize, Handle, u64), u32>,
@@ -58,12 +58,12 @@ pub struct Known {
 }
 
 impl Known {
-    /// All kernels; [`Known::kernel`] answers places in it.
+    /// All kernels; [`Known::kernel`] returns indices into it.
     pub fn kernels(&self) -> &[Kernel] {
         &self.kernels
     }
 
-    /// The place of kernel `id` of file `source`.
+    /// The index of kernel `id` of file `source`.
     pub fn kernel(
         &mut self,
         filter: &KernelFilter,
@@ -102,7 +102,7 @@ impl Known {
         place
     }
 
-    /// The place of the kernel that a GPU ran; `None` for copies and sets.
+    /// The index of the kernel that a GPU ran; `None` for copies and sets.
     pub fn gpu(
         &mut self,
         filter: &KernelFilter,
@@ -114,8 +114,8 @@ impl Known {
             .then(|| self.kernel(filter, source, meta, gpu.kernel))
     }
 
-    /// As [`Known::handle`] where the handle has a number; else the handle itself. For calls that failed:
-    /// what they leave where a handle should be is none.
+    /// As [`Known::handle`] if the handle has a number; else the handle itself. For failed calls, whose handle may be
+    /// invalid.
     pub fn seen_handle(&mut self, source: usize, kind: Handle, handle: u64) -> String {
         let fixed = handle == 0 || kind == Handle::Stream && handle <= 2;
         match fixed || self.handles.contains_key(&(source, kind, handle)) {

@@ -90,8 +90,8 @@ pub fn mappings<'a>(
     })
 }
 
-/// How many bytes its mappings ask to be moved to the device, and from it; what is there already is not moved again.
-/// Where data begin nothing comes from the device, and where they end nothing goes to it.
+/// How many bytes its mappings request to be moved to the device, and from it; data that is there already is not
+/// moved again. At the start of a mapping nothing is moved from the device, and at its end nothing to it.
 pub fn moved(mapped: &Mapped<'_>, meta: &Metadata) -> (u64, u64) {
     let (to, from) = mappings(mapped, meta).map(|m| m.moves()).fold((0u64, 0u64), |sum, more| {
         (sum.0.saturating_add(more.0), sum.1.saturating_add(more.1))
@@ -125,7 +125,7 @@ pub fn what(mapped: &Mapped<'_>) -> &'static str {
     }
 }
 
-/// Why a region ran on the host: a word, and what a reader is told.
+/// Why a region ran on the host: a word, and an explanation for a reader.
 pub fn fallback(mapped: &Mapped<'_>) -> Option<(&'static str, &'static str)> {
     Some(match mapped.fallback {
         FALLBACK_NONE => return None,

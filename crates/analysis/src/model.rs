@@ -27,7 +27,7 @@ pub struct CallNs {
 }
 
 impl CallNs {
-    /// Of these calls.
+    /// The numbers of these calls.
     pub fn of(times: &Times) -> Self {
         let ns = &times.ns;
         CallNs {
@@ -54,7 +54,7 @@ pub struct Calls {
 }
 
 impl Calls {
-    /// Of these sums.
+    /// The numbers of these sums.
     pub fn of(times: &Times) -> Self {
         let Times { calls, failed, pending, .. } = *times;
         Calls { calls, failed, pending, call_ns: CallNs::of(times) }
@@ -163,7 +163,7 @@ pub struct Lost {
     pub cut_arguments: u64,
     /// The process may not make larger files.
     pub file_size: u64,
-    /// Whoever read the file while it was written was too far behind.
+    /// The reader that followed the file was too far behind.
     pub behind: u64,
     /// Overwritten by later ones, as `--last` asks for.
     pub overwritten: u64,
@@ -192,7 +192,7 @@ pub struct Kernel {
     pub calls: Calls,
     /// Kernel nodes put into graphs or changed.
     pub graph_nodes: u64,
-    /// What GPUs did of it; `None` where that was not recorded.
+    /// The GPU's part of it; `None` if that was not recorded.
     pub gpu: Option<Gpu>,
     /// What was counted of that; `None` where nothing was.
     pub counted: Option<Counted>,
@@ -214,7 +214,7 @@ pub struct Gpu {
 }
 
 impl Gpu {
-    /// Of these sums; `None` where there was nothing.
+    /// The numbers of these sums; `None` if there was nothing.
     pub fn of(times: &Times) -> Option<Self> {
         (times.calls > 0).then(|| Gpu { count: times.calls, gpu_ns: CallNs::of(times) })
     }
@@ -230,7 +230,7 @@ pub struct GpuCopies {
     pub gpu: Gpu,
     /// Bytes.
     pub bytes: u64,
-    /// Bytes by time on the GPU; `None` where that is nothing.
+    /// Bytes by time on the GPU; `None` if there is none.
     pub bytes_per_s: Option<f64>,
 }
 
@@ -282,9 +282,9 @@ pub struct Mapping {
     /// How often it was asked for, and the host time in those calls.
     #[serde(flatten)]
     pub calls: Calls,
-    /// Bytes that it asks to be moved to the device.
+    /// Bytes that it requests to be moved to the device.
     pub bytes_to: u64,
-    /// Bytes that it asks to be moved from the device.
+    /// Bytes that it requests to be moved from the device.
     pub bytes_from: u64,
     /// How often an earlier time had the same address and size.
     pub again: u64,

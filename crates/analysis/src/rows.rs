@@ -221,7 +221,7 @@ pub struct RangeRow {
     pub launches: u64,
 }
 
-/// What a mapping is called: where it is (a place of the source, else a region), its name there, what it does.
+/// The key of a mapping: its location (in the source, else a region), its name there, its kind.
 pub type MappingKey = (String, String, &'static str);
 
 /// Sums over one mapping of LLVM's offloading.
@@ -229,9 +229,9 @@ pub type MappingKey = (String, String, &'static str);
 pub struct MappingRow {
     /// How often it was asked for, and the host time in the calls.
     pub times: Times,
-    /// Bytes that it asks to be moved to the device.
+    /// Bytes that it requests to be moved to the device.
     pub to: u64,
-    /// Bytes that it asks to be moved from the device.
+    /// Bytes that it requests to be moved from the device.
     pub from: u64,
     /// How often an earlier time had the same address and size.
     pub again: u64,

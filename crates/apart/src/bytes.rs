@@ -6,9 +6,8 @@
 
 use std::arch::global_asm;
 
-// rdi: to, rsi: from, rdx: bytes; the answer is the first. Overlapping ranges are copied right in
-// each case: a case loads what it needs in advance before it stores, and loops move away from bytes
-// still to be read.
+// rdi: to, rsi: from, rdx: bytes; the result is the first. Overlapping ranges are copied correctly in each case: a
+// case loads what it needs in advance before it stores, and loops move away from bytes still to be read.
 global_asm!(
     ".pushsection .text.cushim_apart_copy,\"ax\",@progbits",
     ".globl memcpy, memmove",
@@ -133,7 +132,7 @@ global_asm!(
     ".popsection",
 );
 
-// rdi: where, sil: what, rdx: bytes; the answer is the first.
+// rdi: where, sil: what, rdx: bytes; the result is the first.
 global_asm!(
     ".pushsection .text.cushim_apart_set,\"ax\",@progbits",
     ".globl memset",
@@ -180,7 +179,7 @@ global_asm!(
     ".popsection",
 );
 
-// rdi, rsi: the two, rdx: bytes; the answer has the sign of the first difference.
+// rdi, rsi: the two, rdx: bytes; the result has the sign of the first difference.
 global_asm!(
     ".pushsection .text.cushim_apart_compare,\"ax\",@progbits",
     ".globl memcmp, bcmp",

@@ -30,7 +30,7 @@ pub struct Heap {
 #[repr(C, align(16))]
 struct List(UnsafeCell<[u64; 2]>);
 
-/// What stands in a free piece.
+/// The contents of a free block.
 struct Piece {
     next: AtomicPtr<Piece>,
 }

@@ -27,8 +27,8 @@ pub fn archives(path: &Path) -> impl Iterator<Item = Mapping> {
     places(path).into_iter().filter_map(move |place| Mapping::open(&place).filter(is_archive))
 }
 
-/// The files that CUSHIM_CUDART_STATIC names; and in the folders that it names, and in each folder of these, where wheels have it:
-/// `pip install --no-deps --target FOLDER/13.0.96 nvidia-cuda-runtime==13.0.96`.
+/// The files that CUSHIM_CUDART_STATIC names; and for each folder that it names, and each subfolder, the path that
+/// wheels use: `pip install --no-deps --target FOLDER/13.0.96 nvidia-cuda-runtime==13.0.96`.
 fn named(value: &OsStr) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for place in std::env::split_paths(value) {

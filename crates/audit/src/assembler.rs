@@ -33,7 +33,7 @@ pub fn replace() {
     let _ = Command::new(stand_in).args(arguments).env_remove(STAND_IN).exec();
 }
 
-/// Whether nvcc is above this process, makes a cubin, and has a program above it that has called `cuInit`.
+/// Whether nvcc is an ancestor of this process, builds a cubin, and has an ancestor that has called `cuInit`.
 fn is_for_cuda() -> bool {
     let mut above = Ancestors(String::from("self"));
     let is_nvcc = |process: &String| file(process, "comm").trim_ascii_end() == b"nvcc";
@@ -42,7 +42,7 @@ fn is_for_cuda() -> bool {
     words(&nvcc).iter().any(is_cubin) && above.take(ABOVE_NVCC).any(|process| uses_cuda(&process))
 }
 
-/// Whether a process has called `cuInit` of our driver.
+/// Whether a process has called `cuInit` of cushim's driver.
 fn uses_cuda(process: &str) -> bool {
     file(process, "maps").windows(MARK.len()).any(|part| part == MARK)
 }

@@ -30,10 +30,10 @@ const REAL: &[u8] = b"cushim_compilers_real";
 const PLACES: usize = 4;
 /// `STV_HIDDEN` of elf.h.
 const HIDDEN: u64 = 2;
-/// How files of compilers begin; pip's copies go on as they like (`libnvrtc-0123abcd.so.12`).
+/// The prefixes of compilers' files; pip's copies may have any suffix (`libnvrtc-0123abcd.so.12`).
 const COMPILERS: [&[u8]; 2] = [b"libnvrtc", b"libnvJitLink"];
 
-/// The objects that have a place, and the slots to zero when they are unloaded.
+/// The objects that have a slot, and the words to zero when they are unloaded.
 static TAKEN: Mutex<Vec<(usize, &'static AtomicUsize)>> = Mutex::new(Vec::new());
 
 /// Files of libraries whose functions compute begin so. Unlike a compiler's, they have a runtime inside.
@@ -57,7 +57,7 @@ fn is_choosing(name: &[u8]) -> bool {
     CHOOSING.iter().any(|begin| name.starts_with(begin))
 }
 
-/// A row of the table: a name, and a function for each place.
+/// A row of the table: a name, and a function for each slot.
 struct Row {
     name: &'static [u8],
     functions: [usize; PLACES],
@@ -66,11 +66,11 @@ struct Row {
 /// The preloaded library.
 struct Ours {
     rows: Vec<Row>,
-    /// By place and row.
+    /// By slot and row.
     real: &'static [AtomicUsize],
 }
 
-/// Redirects functions of `object`, a library whose file this is: those that it imports, and those that it offers.
+/// Redirects functions of `object`, a library with this file: those that it imports, and those that it exports.
 pub fn lead(object: &Object, file: &File<'_>) {
     let Some(ours) = ours(object) else { return };
     if is_choosing(object.path().file_name().unwrap_or_default().as_bytes()) {
@@ -114,7 +114,7 @@ pub fn lead(object: &Object, file: &File<'_>) {
     }
 }
 
-/// The object with this id is unloaded: its place is free.
+/// The object with this id is unloaded: its slot is free.
 pub fn gone(id: usize) {
     let Ok(mut taken) = TAKEN.try_lock() else { return };
     taken.retain(|(object, slot)| {
@@ -139,7 +139,7 @@ fn plain(name: &[u8]) -> &[u8] {
     }
 }
 
-/// Redirects what `object` imports. The functions have no place of their own: none of the library's is called from them.
+/// Redirects the imports of `object`. The functions have no slot: they call none of the library's functions.
 fn lead_imports(object: &Object, file: &File<'_>, ours: &Ours) {
     for import in file.imports_all() {
         let row = ours.rows.iter().find(|row| row.name == import.name);
@@ -167,7 +167,8 @@ fn change(object: &Object, file: &File<'_>, offer: &Offer<'_>, function: usize) 
     })
 }
 
-/// Has `with` change words of a symbol at this address of the file; returns what it says, false where they cannot be written.
+/// Changes words of a symbol at this address of the file by `with`; returns its result, false if they cannot be
+/// written.
 fn write_words<const N: usize>(
     object: &Object,
     file: &File<'_>,

@@ -7,9 +7,8 @@ use std::alloc::{GlobalAlloc, Layout};
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
 
-/// Pieces of this size and more are given back to the system. Smaller ones have sizes of powers of
-/// two and are reused: a program may load and unload libraries without end, and reading one takes
-/// thousands of pieces.
+/// Blocks of this size and more are returned to the system. Smaller ones have sizes of powers of two and are reused:
+/// a program may load and unload libraries without end, and reading one takes thousands of blocks.
 const LARGE: usize = 32 << 10;
 /// The least size of a piece, which holds a pointer while it is free.
 const LEAST: usize = 16;

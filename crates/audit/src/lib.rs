@@ -78,7 +78,7 @@ pub extern "C" fn la_version(version: c_uint) -> c_uint {
     if say::wanted() || observes { version } else { 0 }
 }
 
-/// Remembers a new object, since the libraries that it is redirected to may not be mapped yet.
+/// Stores a new object for later, because the libraries to which it is redirected may not be mapped yet.
 ///
 /// # Safety
 /// Called by the loader.
@@ -113,8 +113,7 @@ pub unsafe extern "C" fn la_objopen(
     0
 }
 
-/// A library is searched for: where it is one of CUDA's under another name, the preloaded one is
-/// the answer.
+/// A library is searched: if it is one of CUDA's under another name, the preloaded one is the result.
 ///
 /// # Safety
 /// Called by the loader.
@@ -136,7 +135,7 @@ pub unsafe extern "C" fn la_objsearch(
             }
             // SAFETY: what la_objopen wrote for the object that asks, which is loaded.
             let asks = unsafe { Object::new(cookie.read() as *const LinkMap) };
-            // Only the program's namespace has what is preloaded.
+            // Only the program's namespace has the preloaded libraries.
             if let (Some(answer), Some(asks)) = (answer, asks)
                 && asks
                     .all()

@@ -67,7 +67,7 @@ impl Object {
         Path::new(OsStr::from_bytes(unsafe { CStr::from_ptr(name) }.to_bytes()))
     }
 
-    /// All objects of its namespace in the order of loading, which is that of LD_PRELOAD behind the program.
+    /// All objects of its namespace in load order: the program, then the libraries in the order of LD_PRELOAD.
     pub fn all(&self) -> impl Iterator<Item = Object> + use<> {
         let mut first = *self;
         // SAFETY: the loader's list, which ends in null at both ends.
@@ -78,8 +78,8 @@ impl Object {
         std::iter::successors(Some(first), |object| unsafe { Object::new(object.map().next) })
     }
 
-    /// The file that it is mapped from, by the process's own list: needed where the program was
-    /// started as an argument of the loader, which `/proc/self/exe` then names.
+    /// The file that it is mapped from, by the process's own list: needed if the program was started as an argument
+    /// of the loader, because `/proc/self/exe` then names the loader.
     pub fn file_by_address(&self) -> Option<std::path::PathBuf> {
         let text = std::fs::read("/proc/self/maps").ok()?;
         text.split(|b| *b == b'\n').find_map(|line| {

@@ -47,8 +47,8 @@ pub fn loaded(path: &[u8]) {
     }
 }
 
-/// The index in [`FRONTS`] of the library that `name` means. `libcudart.so.12.4.127` is 12's; the
-/// driver's version behind `libcuda.so.` says nothing of its interface.
+/// The index in [`FRONTS`] of the library that `name` means. `libcudart.so.12.4.127` is 12's; the driver's version
+/// after `libcuda.so.` says nothing about its interface.
 fn place(name: &[u8]) -> Option<usize> {
     let meant = |front: &Front| {
         let rest = name.strip_prefix(front.name.as_bytes())?;
@@ -64,7 +64,7 @@ fn place(name: &[u8]) -> Option<usize> {
     FRONTS.iter().position(|front| meant(front).is_some())
 }
 
-/// The path that is to be opened instead of `name`, if any.
+/// The path to open instead of `name`, if any.
 pub fn answer(name: &CStr) -> Option<&'static CStr> {
     let (folder, bytes) = split(name.to_bytes());
     if ![&b"libcuda"[..], b"libnvidia-ml"].iter().any(|name| bytes.starts_with(name)) {

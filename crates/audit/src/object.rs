@@ -127,8 +127,8 @@ fn elsewhere(path: &Path, file: &File<'_>) -> Option<Mapping> {
         .find_map(|place| Mapping::open(&place).filter(belongs))
 }
 
-/// Redirects the stripped runtime inside `file` by the first archive that locates all its
-/// functions. Over NVIDIA's driver it works as it is.
+/// Redirects the stripped runtime inside `file` by the first archive that locates all its functions. Over NVIDIA's
+/// driver it stays unchanged.
 fn by_archive(object: &Object, path: &Path, file: &File<'_>) -> Result<(), Failure> {
     let mut failure = Failure::Plan(Error::NoSymbols);
     if say::over_nvidias_driver() {
@@ -205,9 +205,9 @@ fn lead(
     };
     let plan = Plan::new(file, runtime, node, target).map_err(Failure::Plan)?;
     write::apply(object.base(), &plan).map_err(Failure::Write)?;
-    // The functions that were not redirected (newer than ours) must find no driver either. They lie
-    // within what was written; the runtime's span begins earlier, at what the compiler puts into
-    // the program's own code (`__cudaUnregisterBinaryUtil`), which may open a driver.
+    // The functions that were not redirected (newer than cushim's) must find no driver either. They lie within what
+    // was written; the runtime's span begins earlier, with code that the compiler puts into the program
+    // (`__cudaUnregisterBinaryUtil`), which may open a driver.
     write::refuse(object, plan.span);
     say::done(path, plan.patches.len(), runtime.major, node);
     Ok(())

@@ -77,9 +77,9 @@ pub fn asked(name: &[u8]) {
     record(b'?', name);
 }
 
-/// A NUL, `+PID PATH` or `?PID NAME`, and a line's end: what is cut off is known by either. The file is opened for each
-/// record: the program could close a descriptor that stayed open and reuse its number. One write for each, so that records
-/// of several processes stay whole.
+/// A NUL, `+PID PATH` or `?PID NAME`, and a newline: truncation is detected by either end. The file is opened for
+/// each record: if a descriptor stayed open, the program could close it and reuse its number. Each record is one
+/// write, so that records of several processes stay whole.
 fn record(kind: u8, name: &[u8]) {
     if MAPPED.load(Ordering::Relaxed).is_null() {
         return;

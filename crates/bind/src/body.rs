@@ -51,7 +51,7 @@ pub fn rewrite(
         return Err(words.error(start, "a statement without `;`"));
     }
     if most > 0 {
-        // This goes before what is put before the first statement.
+        // This goes before what is inserted before the first statement.
         edits.insert(mark, (body.start..body.start, format!(".reg .b64 {REGISTER}<{most}>;\n")));
     }
     Ok(())

@@ -140,7 +140,7 @@ pub fn items(words: &Words<'_>) -> Result<Vec<Item>, Error> {
     Ok(items)
 }
 
-/// The word behind the `;` of what begins at `from`.
+/// The word after the `;` of what begins at `from`.
 fn end(words: &Words<'_>, from: usize) -> Result<usize, Error> {
     let end = words.find(from, b";");
     end.map(|end| end + 1).ok_or_else(|| words.error(from, "a declaration without `;`"))
@@ -214,8 +214,8 @@ fn declaration(
     })
 }
 
-/// Reads what comes before the first name of a declaration: returns the name's place, the lanes of
-/// a vector, the type.
+/// Reads what comes before the first name of a declaration: returns the name's index, the lanes of a vector, the
+/// type.
 fn typed(words: &Words<'_>, space: usize, last: usize) -> (usize, u64, String) {
     let (mut lanes, mut element) = (1u64, String::new());
     let mut i = space + 1;
@@ -247,7 +247,7 @@ struct Bounds {
     /// One bound has no number.
     open: bool,
     array: bool,
-    /// The word behind them.
+    /// The word after them.
     end: usize,
 }
 
@@ -268,7 +268,7 @@ fn bounds(words: &Words<'_>, from: usize) -> Result<Bounds, Error> {
     Ok(Bounds { count, open, array, end: i })
 }
 
-/// The `)` of what begins behind word `i`.
+/// The `)` of what begins after word `i`.
 fn closing_round(words: &Words<'_>, i: usize) -> usize {
     let mut depth = 0usize;
     for at in i + 1..words.len() {

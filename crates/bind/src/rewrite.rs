@@ -48,15 +48,14 @@ impl Names<'_> {
     }
 }
 
-/// Edits: ranges of words, and the text in their place.
+/// Edits: ranges of words, and their replacements.
 pub(crate) type Edits = Vec<(Range<usize>, String)>;
 
 /// Rewrites a text so that it reaches the variables `bound` by addresses. The same list for several texts gives the
 /// same table.
 ///
 /// # Errors
-/// Where the text is not understood, or uses such a variable in a way that an address does not
-/// allow.
+/// If the text cannot be parsed, or uses such a variable in a way that an address does not allow.
 pub fn rewrite(ptx: &[u8], bound: &[Bound]) -> Result<Rewritten, Error> {
     let words = Words::new(ptx);
     let items = items(&words)?;

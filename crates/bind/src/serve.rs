@@ -23,7 +23,7 @@ pub struct Part<'a> {
 /// How a replacement is used.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Service {
-    /// Variables that are the program's, in the order of the table.
+    /// Variables that are bound to the program's, in the order of the table.
     pub bound: Vec<Bound>,
     /// Variables that keep their own storage.
     pub own: Vec<String>,
@@ -91,7 +91,7 @@ pub fn serve(
     }
     let mut texts = Vec::new();
     let mut fixups: Option<Vec<Fixup>> = None;
-    // Machine code beside the PTX would have storage of its own: it is left out.
+    // Machine code beside the PTX would have its own storage: it is left out.
     for (number, part) in parts.iter().enumerate().filter(|(_, part)| part.is_ptx) {
         let new = rewrite(part.bytes, &compared.bound).map_err(|why| why.to_string())?;
         if fixups.as_ref().is_some_and(|known| *known != new.fixups) {

@@ -24,7 +24,7 @@ impl<'a> Words<'a> {
         self.tokens.len()
     }
 
-    /// Word `i`; empty behind the end.
+    /// Word `i`; empty after the end.
     pub fn get(&self, i: usize) -> &'a [u8] {
         self.tokens.get(i).map_or(b"", |token| token.text)
     }
@@ -34,7 +34,7 @@ impl<'a> Words<'a> {
         String::from_utf8_lossy(self.get(i)).into_owned()
     }
 
-    /// Where word `i` begins; the text's end behind the last.
+    /// The start of word `i`; the text's end after the last.
     pub fn at(&self, i: usize) -> usize {
         self.tokens.get(i).map_or(self.text.len(), |token| token.at)
     }
@@ -81,7 +81,7 @@ impl<'a> Words<'a> {
         Err(self.error(open, "`{` without its `}`"))
     }
 
-    /// The first word behind the line that word `i` is in.
+    /// The first word after the line of word `i`.
     pub fn next_line(&self, i: usize) -> usize {
         let rest = self.text.get(self.at(i)..).unwrap_or_default();
         let end =

@@ -21,8 +21,8 @@ pub(crate) fn zero(work: Part) -> &'static str {
     }
 }
 
-/// Reads an element of type `kind` from `place` (space, address, distance), converted to what is computed with: `%NAMEr`, and
-/// `%NAMEi` of complex numbers. Uses `%h` of 16 bits, `%t` and `%s` of 32.
+/// Reads an element of type `kind` from `place` (space, address, offset), converted to the type of the computation:
+/// `%NAMEr`, and `%NAMEi` for complex numbers. Uses `%h` of 16 bits, `%t` and `%s` of 32.
 pub(crate) fn load(
     text: &mut String,
     (is_complex, work): (bool, Part),

@@ -13,7 +13,7 @@ use crate::kind::{Kind, Part};
 use crate::product::Operand;
 use crate::status;
 
-/// What becomes of the elements.
+/// The operation on the elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum What {
     /// `alpha * a + beta * b`. What is multiplied by zero is not read.
@@ -43,9 +43,9 @@ pub struct Elements {
     pub matrices: [Matrix; 3],
     /// Bits 0 and 1: `a`, `b` is conjugate.
     pub conjugate: u32,
-    /// Alpha and beta, or null where there is none.
+    /// Alpha and beta, or null if there is none.
     pub scalars: [*const c_void; 2],
-    /// These lie in device memory.
+    /// They are in device memory.
     pub on_device: bool,
 }
 
@@ -71,16 +71,17 @@ pub struct Parameter {
     pub rows: u64,
     /// Columns.
     pub columns: u64,
-    /// Where alpha and beta lie in device memory, or 0.
+    /// The address of alpha and beta in device memory, or 0.
     pub scalars_at: [u64; 2],
     /// Their bytes, if they lie nowhere.
     pub scalars: [[u64; 2]; 2],
-    /// As of the call.
+    /// As in the call.
     pub conjugate: u32,
 }
 
 impl Elements {
-    /// Of vectors, whose increments are `leading`: `x`, and `y`, which is the result. Where there is nothing to compute, none.
+    /// For vectors, whose increments are `leading`: `x`, and `y`, which is the result. `None` if there is nothing to
+    /// compute.
     pub fn of_vectors(
         what: What,
         [kind, scale]: [Kind; 2],
@@ -216,7 +217,7 @@ impl Elements {
         if self.kind.complex { &["r", "i"] } else { &["r"] }
     }
 
-    /// Reads what is of the elements' type (`kind`), or of the scalars'.
+    /// Reads a value of the elements' type (`kind`), or of the scalars'.
     fn load(&self, text: &mut String, kind: Kind, space: &str, base: &str, at: usize, name: &str) {
         let ty = kind.part.word();
         for (number, part) in ["r", "i"].iter().enumerate().take(1 + usize::from(kind.complex)) {
@@ -296,7 +297,7 @@ impl Elements {
         text
     }
 
-    /// Reads an element of `a` or `b`, conjugate where that is wanted.
+    /// Reads an element of `a` or `b`, conjugated if requested.
     fn element(&self, text: &mut String, name: &str) {
         self.load(text, self.kind, "global", &format!("%{name}"), 0, name);
         if self.kind.complex {

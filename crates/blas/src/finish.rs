@@ -17,12 +17,12 @@ use crate::kind::{Kind, Part};
 pub enum Function {
     /// Nothing.
     None,
-    /// What is negative becomes 0; which elements were not is stored as bits where that is wanted.
+    /// Negative values become 0; a bit mask of the others is stored if requested.
     Relu {
         /// It is.
         bits: bool,
     },
-    /// GELU by the hyperbolic tangent; its argument is stored where that is wanted.
+    /// GELU by the hyperbolic tangent; its argument is stored if requested.
     Gelu {
         /// It is.
         argument: bool,
@@ -55,13 +55,13 @@ pub struct Form {
     pub result: Kind,
     /// The type of alpha and beta.
     pub scale: Kind,
-    /// That of the bias that is added to each column.
+    /// The type of the bias that is added to each column.
     pub bias: Option<Kind>,
     /// `f`.
     pub function: Function,
     /// The type of GELU's arguments in memory.
     pub argument: Kind,
-    /// Each row's sum is stored in the place of the bias, with this type.
+    /// Each row's sum is stored in the bias, with this type.
     pub gradient: Option<Kind>,
 }
 
@@ -83,7 +83,7 @@ pub struct Parameter {
     pub m: u64,
     /// Columns.
     pub n: u64,
-    /// Where alpha lies in device memory, or 0; from a row's to the next, and from a batch's.
+    /// The address of alpha in device memory, or 0; the strides between rows and between batches.
     pub alpha_at: [u64; 3],
     /// Where beta does.
     pub beta_at: [u64; 3],
@@ -230,7 +230,7 @@ impl Form {
         }
     }
 
-    /// Alpha and beta of the row; `%noalpha` and `%nobeta`: what is multiplied by zero is not read.
+    /// Alpha and beta of the row; `%noalpha` and `%nobeta`: factors of zero are not read.
     fn scalars(&self, text: &mut String) {
         let (ty, zero) = (self.work.word(), zero(self.work));
         let both = [

@@ -17,7 +17,7 @@ use crate::kind::{Kind, Part};
 pub struct Form {
     /// The elements of both factors.
     pub factor: Kind,
-    /// The elements of the result and of what is added to it.
+    /// The elements of the result and of the summand.
     pub result: Kind,
     /// The type of alpha and beta.
     pub scale: Kind,
@@ -50,7 +50,7 @@ pub struct Parameter {
     pub n: u64,
     /// Products in a sum.
     pub k: u64,
-    /// Where alpha lies in device memory, or 0.
+    /// The address of alpha in device memory, or 0.
     pub alpha_at: u64,
     /// Where beta lies.
     pub beta_at: u64,
@@ -66,7 +66,7 @@ pub struct Parameter {
     pub row_tiles: u32,
     /// The number in the batch of the grid's first plane.
     pub first: u32,
-    /// Of a half: 1 below the diagonal, 2 above it. 4 beside that: the diagonal is real; 8: alpha is conjugate.
+    /// For a half: 1 below the diagonal, 2 above it. Added flags: 4 the diagonal is real; 8 alpha is conjugated.
     pub half: u32,
 }
 
@@ -78,7 +78,7 @@ pub struct Matrix {
     pub at: u64,
     /// From an element to the next one of the first index.
     pub first: i64,
-    /// Of the second index.
+    /// The stride of the second index.
     pub second: i64,
     /// To the next matrix of the batch.
     pub batch: i64,
@@ -102,12 +102,12 @@ impl Form {
         Kind { complex: self.scale.complex && !self.real_beta, ..self.scale }
     }
 
-    /// Real and imaginary parts of what is computed.
+    /// Real and imaginary parts of the computation.
     fn parts(&self) -> &'static [&'static str] {
         parts(self.factor.complex)
     }
 
-    /// The type of registers that are computed with.
+    /// The register type of the computation.
     fn ty(&self) -> &'static str {
         self.work.word()
     }
@@ -224,7 +224,7 @@ impl Form {
                 second(at)
             );
         }
-        // Columns behind the last one are the last one, and are not stored.
+        // Columns after the last one repeat it, and are not stored.
         let _ = write!(text, "ld.param.u64 %x, [p+{}];\nsub.u64 %last, %n, 1;\n", second(b));
         for column in 0..self.columns {
             let _ = write!(

@@ -22,15 +22,15 @@ const PLANES: i64 = 65535;
 /// Threads of a block that goes through elements.
 const ROWS: u32 = 128;
 
-/// The kernel of this name; a `cublasStatus_t` where it cannot be had.
+/// The kernel of this name; a `cublasStatus_t` if there is none.
 fn kernel(name: String, text: impl FnOnce() -> String) -> Result<usize, i32> {
     cushim_kernels::kernel(name, text).map_err(|_| status::INTERNAL_ERROR)
 }
 
-/// Launches `product` in `stream`. The answer is a `cublasStatus_t`.
+/// Launches `product` in `stream`. Returns a `cublasStatus_t`.
 ///
 /// # Safety
-/// Alpha and beta are readable, unless they lie in device memory.
+/// Alpha and beta are readable, unless they are in device memory.
 pub unsafe fn launch(product: &Product, stream: usize) -> i32 {
     match product.check() {
         // SAFETY: the caller's promise.
@@ -39,10 +39,10 @@ pub unsafe fn launch(product: &Product, stream: usize) -> i32 {
     }
 }
 
-/// As [`launch`](fn@launch), of a product whose arguments were looked at.
+/// As [`launch`](fn@launch), for a product whose arguments were checked.
 ///
 /// # Safety
-/// Alpha and beta are readable, unless they lie in device memory.
+/// Alpha and beta are readable, unless they are in device memory.
 pub unsafe fn enqueue(product: &Product, stream: usize) -> i32 {
     if product.is_empty() {
         return status::SUCCESS;
@@ -77,10 +77,10 @@ pub unsafe fn enqueue(product: &Product, stream: usize) -> i32 {
     status::SUCCESS
 }
 
-/// Launches the solution of `triangle` in `stream`. The answer is a `cublasStatus_t`.
+/// Launches the solution of `triangle` in `stream`. Returns a `cublasStatus_t`.
 ///
 /// # Safety
-/// Alpha is readable, unless it lies in device memory.
+/// Alpha is readable, unless it is in device memory.
 pub unsafe fn solve(triangle: &Triangle, stream: usize) -> i32 {
     let mut parameter = match triangle.plan() {
         Ok(Some(parameter)) => parameter,
@@ -104,10 +104,10 @@ pub unsafe fn solve(triangle: &Triangle, stream: usize) -> i32 {
     }
 }
 
-/// Launches what becomes of `elements` in `stream`. The answer is a `cublasStatus_t`.
+/// Launches the operation on `elements` in `stream`. Returns a `cublasStatus_t`.
 ///
 /// # Safety
-/// Alpha and beta are readable or null, unless they lie in device memory.
+/// Alpha and beta are readable or null, unless they are in device memory.
 pub unsafe fn each(elements: &Elements, stream: usize) -> i32 {
     let mut parameter: elements::Parameter = elements.plan();
     if parameter.rows == 0 || parameter.columns == 0 {
@@ -135,11 +135,11 @@ pub unsafe fn each(elements: &Elements, stream: usize) -> i32 {
     }
 }
 
-/// Computes `reduction` in `stream`, and writes it to `result`: in order with the stream if that lies in device memory, else
-/// before this returns. The answer is a `cublasStatus_t`.
+/// Computes `reduction` in `stream`, and writes it to `result`: in stream order if that is in device memory, else
+/// before this returns. Returns a `cublasStatus_t`.
 ///
 /// # Safety
-/// `result` has room for the answer, where `on_device` says.
+/// `result` has room for the result, in the memory that `on_device` says.
 pub unsafe fn reduce(
     reduction: &Reduction,
     result: *mut c_void,
@@ -215,15 +215,15 @@ impl Work {
 
 impl Drop for Work {
     fn drop(&mut self) {
-        // Behind what was launched; a context that is gone has taken it along.
+        // After the launched work; a destroyed context has freed it.
         let _ = driver!(c"cuMemFreeAsync": fn(u64, usize), self.at, self.stream);
     }
 }
 
-/// Launches what becomes of sums in `stream`. The answer is a `cublasStatus_t`.
+/// Launches the epilogue of sums in `stream`. Returns a `cublasStatus_t`.
 ///
 /// # Safety
-/// Alpha and beta are readable, unless they lie in device memory.
+/// Alpha and beta are readable, unless they are in device memory.
 pub(crate) unsafe fn finish(
     form: &finish::Form,
     mut parameter: finish::Parameter,
@@ -251,7 +251,7 @@ pub(crate) unsafe fn finish(
     })
 }
 
-/// Launches the sums of a matrix' rows in `stream`. The answer is a `cublasStatus_t`.
+/// Launches the sums of a matrix' rows in `stream`. Returns a `cublasStatus_t`.
 pub(crate) fn sum(sums: &Sums, count: i64, stream: usize) -> i32 {
     let plan = sums.plan();
     in_batches((sums.name(), || sums.text()), plan.count, (count, PLANES, 1), stream, |first| {
@@ -292,10 +292,10 @@ fn in_batches<P>(
     status::SUCCESS
 }
 
-/// Puts a scalar into a kernel's parameter: its address, if it lies in device memory, or its bytes.
+/// Stores a scalar in a kernel's parameter: its address, if it is in device memory, or its bytes.
 ///
 /// # Safety
-/// It is of type `kind`, and readable unless it lies in device memory.
+/// It is of type `kind`, and readable unless it is in device memory.
 unsafe fn scalar(
     from: *const c_void,
     kind: Kind,

@@ -22,7 +22,7 @@ use crate::sums::Sums;
 pub struct Layout {
     /// The type of its elements.
     pub kind: Kind,
-    /// Rows lie behind one another, not columns.
+    /// Row-major instead of column-major.
     pub by_rows: bool,
     /// Rows and columns.
     pub sizes: [i64; 2],
@@ -34,14 +34,14 @@ pub struct Layout {
     pub stride: i64,
 }
 
-/// What becomes of the sums, beside alpha and beta.
+/// The operations on the sums, besides alpha and beta.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Epilogue {
     /// `f`.
     pub function: Function,
     /// A bias is added: its type.
     pub bias: Option<Kind>,
-    /// The sums of each row go to the bias' place, with this type.
+    /// The sums of each row are stored in the bias, with this type.
     pub gradient: Option<Kind>,
     /// The sums of a factor go there, with this type: 0 the left one's rows, 1 the right one's columns.
     pub factor_sums: Option<(usize, Kind)>,
@@ -68,13 +68,13 @@ pub struct Matmul {
     pub operations: [i32; 2],
     /// `a`, `b`, `c` and `d`.
     pub layouts: [Layout; 4],
-    /// What becomes of the sums.
+    /// The operations on the sums.
     pub epilogue: Epilogue,
     /// Alpha and beta.
     pub places: [Place; 2],
 }
 
-/// The places of a call.
+/// The pointers of a call.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments {
     /// Alpha and beta.
@@ -125,7 +125,7 @@ struct View {
 }
 
 impl View {
-    /// The product's operation, of the matrix or of what it is turned.
+    /// The product's operation, for the matrix or its transpose.
     fn operation(self, turn: bool) -> i32 {
         match (self.turned != turn, self.conjugate) {
             (false, false) => 0,
@@ -137,7 +137,7 @@ impl View {
 }
 
 impl Layout {
-    /// Whether columns (rows) do not overlap: not even those that are only read may (measured on an H200, cuBLAS 13.0).
+    /// Whether columns (rows) do not overlap, which is required even for inputs (measured on an H200, cuBLAS 13.0).
     fn is_right(&self) -> bool {
         let [rows, columns] = self.sizes;
         let least = if self.by_rows { columns } else { rows };
@@ -166,10 +166,11 @@ impl Matmul {
         [m, n, if self.operations.first() == Some(&0) { columns } else { rows }]
     }
 
-    /// Whether there is such a product: else cuBLAS' status.
+    /// Whether this product is supported; otherwise cuBLAS' status.
     ///
     /// # Errors
-    /// `CUBLAS_STATUS_INVALID_VALUE` for sizes that do not fit together, `CUBLAS_STATUS_NOT_SUPPORTED` for what ours do not have.
+    /// `CUBLAS_STATUS_INVALID_VALUE` for sizes that do not match, `CUBLAS_STATUS_NOT_SUPPORTED` for what cushim's
+    /// kernels lack.
     pub fn check(&self) -> Result<(), i32> {
         let [a, b, c, d] = self.layouts;
         let ([op_a, op_b], [m, n, k]) = (self.operations, self.sizes());
@@ -212,7 +213,7 @@ impl Matmul {
         }
     }
 
-    /// Whether the places of the epilogue are right, which a heuristic does not look at.
+    /// Whether the epilogue's pointers are valid, which a heuristic does not check.
     fn check_places(&self, arguments: &Arguments) -> Result<(), i32> {
         let Epilogue { function, auxiliary, auxiliary_steps: [leading, batch], .. } = self.epilogue;
         let m = self.sizes().first().copied().unwrap_or(0);
@@ -238,10 +239,10 @@ impl Matmul {
         Ok(())
     }
 
-    /// Launches it in `stream`. The answer is a `cublasStatus_t`.
+    /// Launches it in `stream`. Returns a `cublasStatus_t`.
     ///
     /// # Safety
-    /// Alpha and beta are readable where they lie in the program's memory.
+    /// Alpha and beta are readable if they are in the program's memory.
     pub unsafe fn run(&self, arguments: &Arguments, stream: usize) -> i32 {
         match self.check().and_then(|()| self.check_places(arguments)) {
             // SAFETY: the caller's promise.
@@ -316,7 +317,7 @@ impl Matmul {
         let [m, n, k] = self.sizes();
         let (factor, count) =
             self.layouts.first().map_or((result, 0), |layout| (layout.kind, layout.count));
-        // A result by rows is the turned one by columns, the product of what is turned.
+        // A row-major result is the column-major transpose: the product of the transposed factors.
         let (operations, sizes, operands) = if by_rows {
             ([b.operation(true), a.operation(true)], [n, m, k], [b.operand, a.operand, to])
         } else {
@@ -430,7 +431,7 @@ impl Matmul {
         Matrix { at: bias_at, first: size, second: 0, batch: bias_stride.wrapping_mul(size) }
     }
 
-    /// The sums of the left factor's rows, or of the right one's columns, to the place of the bias.
+    /// The sums of the left factor's rows, or of the right one's columns, stored in the bias.
     fn sum_factor(
         &self,
         (which, kind): (usize, Kind),

@@ -30,7 +30,8 @@ pub struct Operand {
 }
 
 impl Operand {
-    /// A vector of `length` elements: one that is named by its last element begins where its first one is.
+    /// A vector of `length` elements: with a negative increment, the pointer is to the last element, and the vector
+    /// starts at the first.
     pub(crate) fn forward(self, length: i64, kind: Kind) -> Operand {
         let behind = length.saturating_sub(1).wrapping_mul(self.leading.min(0));
         let at = self.at.wrapping_sub_signed(behind.wrapping_mul(kind.size() as i64));
@@ -55,7 +56,7 @@ pub struct Product {
     pub operands: [Operand; 3],
     /// Alpha and beta.
     pub scalars: [*const c_void; 2],
-    /// Which of these lie in device memory.
+    /// Which of these are in device memory.
     pub on_device: [bool; 2],
     /// Products.
     pub count: i64,
@@ -100,7 +101,7 @@ pub fn compute(factor: Kind, result: Kind, number: i32) -> Option<Compute> {
     Some(Compute { work, scale: Kind { part: scale, complex: factor.complex } })
 }
 
-/// One, of a type of scalars that is a single, a double, or complex of them.
+/// One, for scalars that are singles, doubles, or complex numbers of them.
 pub(crate) fn one(scale: Kind) -> *const c_void {
     static SINGLE: [f32; 2] = [1.0, 0.0];
     static DOUBLE: [f64; 2] = [1.0, 0.0];
@@ -133,11 +134,11 @@ impl Product {
         Ok(())
     }
 
-    /// A matrix times a vector, `y = alpha * op(a) * x + beta * y`, as a row of `y`. `columns` and `rows` are `a`'s; `x` and `y`
-    /// have increments in the place of leading dimensions.
+    /// A matrix times a vector, `y = alpha * op(a) * x + beta * y`, as a row of `y`. `columns` and `rows` are `a`'s;
+    /// `x` and `y` have increments instead of leading dimensions.
     ///
     /// # Errors
-    /// `CUBLAS_STATUS_INVALID_VALUE` for arguments that the documentation of gemv() calls wrong.
+    /// `CUBLAS_STATUS_INVALID_VALUE` for arguments that the documentation of gemv() calls invalid.
     pub fn of_vector(
         kind: Kind,
         compute: Compute,
@@ -168,16 +169,16 @@ impl Product {
             scalars,
             on_device: [false; 2],
             half: None,
-            // A matrix without elements leaves `y` as it is, also where beta is not 1.
+            // A matrix without elements leaves `y` unchanged, even if beta is not 1.
             count: i64::from(rows > 0 && columns > 0),
             arrays: false,
         })
     }
 
-    /// The product of two vectors that is added to a matrix, `a = alpha * x * y^T + a`, or `y^H` where that is conjugate.
+    /// A rank-1 update of a matrix, `a = alpha * x * y^T + a`, or with `y^H` if it is conjugated.
     ///
     /// # Errors
-    /// `CUBLAS_STATUS_INVALID_VALUE` for arguments that the documentation of ger() calls wrong.
+    /// `CUBLAS_STATUS_INVALID_VALUE` for arguments that the documentation of ger() calls invalid.
     pub fn of_vectors(
         (kind, compute): (Kind, Compute),
         is_conjugate: bool,
@@ -204,11 +205,11 @@ impl Product {
         })
     }
 
-    /// The same of a batch, by strides or by pointers.
+    /// The same for a batch, by strides or by pointers.
     ///
     /// # Errors
-    /// `CUBLAS_STATUS_INVALID_VALUE` for a negative number, `CUBLAS_STATUS_NOT_SUPPORTED` for vectors by pointers that are named by their last
-    /// elements.
+    /// `CUBLAS_STATUS_INVALID_VALUE` for a negative number, `CUBLAS_STATUS_NOT_SUPPORTED` for batches by pointers of
+    /// vectors with negative increments.
     pub fn many(self, count: i64, arrays: bool) -> Result<Product, i32> {
         let [x, _, y] = self.operands;
         if count < 0 {
@@ -393,7 +394,7 @@ mod tests {
         let lower = square(C, true, 0, 0).unwrap();
         assert_eq!((lower.operations, lower.compute.scale), ([0, 2], S));
         assert_eq!(lower.plan().unwrap().1.half, 1 | 4);
-        // If the result is computed transposed, its halves change places.
+        // If the result is computed transposed, its halves are swapped.
         let turned = square(S, false, 0, 1).unwrap();
         let (form, parameter, ..) = turned.plan().unwrap();
         assert!(form.half);

@@ -91,8 +91,8 @@ impl Reduction {
         matches!(self.what, What::Greatest | What::Smallest)
     }
 
-    /// The parameter, without the result's place. Of no elements, and of one vector whose increment is not positive, the
-    /// result is 0.
+    /// The parameter, without the result's address. Without elements, or for one vector whose increment is not
+    /// positive, the result is 0.
     pub fn plan(&self) -> Parameter {
         let [x, y] = self.vectors;
         let nothing = self.length <= 0 || (!self.is_dot() && x.leading <= 0);
@@ -238,7 +238,7 @@ impl Reduction {
         }
     }
 
-    /// Takes `%or` at `%ob` in the place of `%sr` at `%best`, if it is better, or as good and before it.
+    /// Replaces `%sr` at `%best` by `%or` at `%ob`, if it is better, or as good and before it.
     fn better(&self, text: &mut String, end: &str) {
         let order = if self.what == What::Greatest { "gt" } else { "lt" };
         let _ = write!(

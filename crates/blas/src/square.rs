@@ -24,7 +24,7 @@ impl Product {
         [a, c]: [Operand; 2],
         scalars: [*const c_void; 2],
     ) -> Result<Product, i32> {
-        // Of complex numbers the one takes N and T, the other N and C.
+        // For complex numbers, the symmetric product accepts N and T, the Hermitian N and C.
         let known = match operation {
             0 => true,
             1 => !(is_hermitian && kind.complex),
@@ -55,11 +55,13 @@ impl Product {
         product.check().map(|()| product)
     }
 
-    /// Two matrices instead of one, `c = alpha * op(a) * op(b)^T + beta * c` or the same with `^H`, of which one half is stored; then beta
-    /// is real. With `twice`, a second product that adds what is turned: `c = alpha * op(b) * op(a)^T + c`, with alpha conjugate for `^H`.
+    /// Two matrices instead of one, `c = alpha * op(a) * op(b)^T + beta * c` or the same with `^H`, of which one half
+    /// is stored; then beta is real. With `twice`, a second product adds the transpose: `c = alpha * op(b) * op(a)^T
+    /// + c`, with alpha conjugated for `^H`.
     ///
     /// # Errors
-    /// `CUBLAS_STATUS_INVALID_VALUE` for arguments that the documentation of syr2k(), her2k(), syrkx() and herkx() calls wrong.
+    /// `CUBLAS_STATUS_INVALID_VALUE` for arguments that the documentation of syr2k(), her2k(), syrkx() and herkx()
+    /// calls invalid.
     pub fn of_two(
         (kind, compute): (Kind, Compute),
         (is_hermitian, twice): (bool, bool),

@@ -19,11 +19,11 @@ use crate::status;
 pub struct Triangle {
     /// The elements, singles or doubles.
     pub kind: Kind,
-    /// 1: the triangle stands on the right.
+    /// 1: the triangle is on the right.
     pub side: i32,
     /// 0: its lower half is read, 1: its upper one.
     pub fill: i32,
-    /// As of a product; 3 is conjugate and not turned, which only [`Triangle::of_vector`] makes.
+    /// As for a product; 3 is conjugated and not transposed, which only [`Triangle::of_vector`] uses.
     pub operation: i32,
     /// 1: its diagonal is one, and is not read.
     pub diagonal: i32,
@@ -33,7 +33,7 @@ pub struct Triangle {
     pub operands: [Operand; 2],
     /// Alpha.
     pub alpha: *const c_void,
-    /// It lies in device memory.
+    /// It is in device memory.
     pub on_device: bool,
     /// [`Triangle::of_vector`] made it, and looked at the arguments.
     pub is_vector: bool,
@@ -45,13 +45,13 @@ pub struct Triangle {
 pub struct Parameter {
     /// The triangle's first element, with the strides of rows and columns.
     pub t: [i64; 3],
-    /// The same of `b`, whose columns are the right-hand sides.
+    /// The same for `b`, whose columns are the right-hand sides.
     pub b: [i64; 3],
     /// Rows of the triangle.
     pub rows: u64,
     /// Right-hand sides.
     pub sides: u64,
-    /// Where alpha lies in device memory, or 0.
+    /// The address of alpha in device memory, or 0.
     pub alpha_at: u64,
     /// Alpha's bytes, if it lies nowhere.
     pub alpha: [u64; 2],
@@ -60,7 +60,7 @@ pub struct Parameter {
 }
 
 impl Triangle {
-    /// The system `op(t) * x = b` of one vector, in the place of `x`, whose increment is `leading`.
+    /// The system `op(t) * x = b` of one vector; the result overwrites `x`, whose increment is `leading`.
     ///
     /// # Errors
     /// `CUBLAS_STATUS_INVALID_VALUE`, as documented.
@@ -75,7 +75,7 @@ impl Triangle {
         if !words || narrow || !(0..=2).contains(&operation) {
             return Err(status::INVALID_VALUE);
         }
-        // The vector is a row, so the triangle stands on the right, turned once more.
+        // The vector is a row, so the triangle is on the right, transposed once more.
         let operation = match operation {
             0 => 1,
             1 => 0,
@@ -226,7 +226,7 @@ impl Triangle {
             fused(&mut text, "%sr", "%e", "%xi");
             fused(&mut text, "%si", "%alphai", "%xr");
         }
-        // Without alpha the result is zero, whatever stood there.
+        // Without alpha the result is zero, whatever was there.
         for part in parts {
             let _ = writeln!(text, "@%z mov.{ty} %s{part}, {zero};");
         }

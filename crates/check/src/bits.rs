@@ -6,7 +6,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Compiled code reads so many bytes at a time, before and behind what it wants.
+/// Compiled code reads whole groups of bits, up to this many bytes before and after the range.
 const MARGIN: u64 = 4096;
 
 /// The bits of a range of addresses.
@@ -53,7 +53,8 @@ impl Bits {
         unsafe { AtomicU64::from_ptr(std::ptr::with_exposed_provenance_mut(at as usize)) }
     }
 
-    /// Calls with each word that these addresses have a part of, that part, and its number, until the answer is true.
+    /// Calls `change` with each word that has bits of these addresses, those bits, and its number, until it returns
+    /// true.
     fn each(&self, address: u64, bytes: u64, mut change: impl FnMut(&AtomicU64, u64, u64) -> bool) {
         if bytes == 0 || !self.holds(address, bytes) {
             return;
@@ -70,7 +71,7 @@ impl Bits {
         }
     }
 
-    /// Sets the bits of these addresses; of what has none, nothing.
+    /// Sets the bits of these addresses; addresses without bits are ignored.
     pub fn set(&self, address: u64, bytes: u64) {
         self.each(address, bytes, |word, mask, _| {
             if mask == u64::MAX {
@@ -93,7 +94,7 @@ impl Bits {
         });
     }
 
-    /// Whether all are set, of addresses that have bits.
+    /// Whether all bits are set, of addresses that have bits.
     pub fn are_set(&self, address: u64, bytes: u64) -> bool {
         self.holds(address, bytes) && self.first_clear(address, bytes).is_none()
     }
@@ -115,7 +116,7 @@ impl Bits {
         if self.first_clear(from, bytes).is_none() {
             return self.set(to, bytes);
         }
-        // Backwards where the two overlap so that the other way would read what it has written.
+        // Backwards if the ranges overlap so that the other direction would read what it has written.
         let one = |n: u64| match self.first_clear(from + n, 1) {
             None => self.set(to + n, 1),
             Some(_) => self.clear(to + n, 1),
@@ -174,7 +175,7 @@ mod tests {
         bits.copy(FIRST + 101, FIRST, 20);
         let set = |at: u64| (0..30).filter(|n| bits.are_set(at + n, 1)).collect::<Vec<u64>>();
         assert_eq!(set(FIRST + 101), [0, 3, 4, 9, 17, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29]);
-        // A copy within the same bits, to a higher place.
+        // A copy within the same bits, to a higher address.
         bits.copy(FIRST + 2, FIRST, 20);
         assert_eq!(set(FIRST), [0, 2, 5, 6, 11, 19]);
     }

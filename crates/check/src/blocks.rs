@@ -19,7 +19,7 @@ pub enum Kind {
     Managed,
     /// What a kernel got of `malloc`.
     Heap,
-    /// Where a kernel puts the arguments of a launch of its own.
+    /// The buffer for the arguments of a kernel's own launch.
     Arguments,
     /// A variable of a module.
     Variable(Module),
@@ -35,7 +35,7 @@ pub struct Module {
 }
 
 impl Kind {
-    /// Whether the program may write it in ways that nobody sees.
+    /// Whether the program may write it unobserved.
     pub fn is_of_host(&self) -> bool {
         matches!(self, Kind::Host | Kind::Managed)
     }
@@ -65,7 +65,7 @@ pub struct Block {
     pub bytes: u64,
     /// What it is.
     pub kind: Kind,
-    /// Who allocated it.
+    /// The stack of its allocation.
     pub made: Option<Trail>,
     /// It is to be freed in the order of a stream: by whom.
     pub leaves: Option<Trail>,
@@ -74,20 +74,20 @@ pub struct Block {
 }
 
 impl Block {
-    /// Bytes behind it that are nobody's.
+    /// Bytes after it that belong to nothing.
     fn red_zone(&self) -> u64 {
         if matches!(self.kind, Kind::Variable(_)) { APART } else { red_zone(self.bytes) }
     }
 }
 
-/// Memory that was freed and is kept unused, at most: bytes and allocations.
+/// The most freed memory that is kept unused: bytes and allocations.
 const MOST_BYTES: u64 = 256 << 20;
 const MOST_BLOCKS: usize = 4096;
 
 /// Bytes between the variables of a module.
 pub const APART: u64 = 256;
 
-/// Bytes behind an allocation that are nobody's.
+/// Bytes after an allocation that belong to nothing.
 pub fn red_zone(bytes: u64) -> u64 {
     bytes.clamp(1 << 10, 1 << 20).next_multiple_of(256)
 }
@@ -107,14 +107,14 @@ pub enum Place {
     Inside,
     /// They begin in it, or before it, and end elsewhere.
     Across,
-    /// So many bytes behind its end; 0 where they begin there.
+    /// So many bytes after its end; 0 if they begin there.
     Behind(u64),
     /// They end so many bytes before it.
     Before(u64),
 }
 
 impl Blocks {
-    /// An allocation; what was freed at its addresses is forgotten.
+    /// Adds an allocation; freed ones at its addresses are forgotten.
     pub fn add(&mut self, at: u64, block: Block) {
         let end = at.saturating_add(block.bytes.max(1));
         let over =
@@ -135,8 +135,8 @@ impl Blocks {
         }
     }
 
-    /// An allocation is freed: its bytes, and what is to be given back now, which may be it or others freed before.
-    /// `None` where nothing that is in use begins there.
+    /// Frees an allocation: returns its size, and the allocations to release now, which may be it or others freed
+    /// before. `None` if no live allocation begins there.
     pub fn free(&mut self, at: u64, by: Option<Trail>) -> Option<(u64, Vec<u64>)> {
         let block = self.all.get_mut(&at).filter(|block| block.freed.is_none())?;
         block.freed = Some(by);
@@ -162,12 +162,12 @@ impl Blocks {
         self.all.get(&at)
     }
 
-    /// Those that are in use.
+    /// The live allocations.
     pub fn in_use(&self) -> impl Iterator<Item = (u64, &Block)> {
         self.all.iter().filter(|(_, block)| block.freed.is_none()).map(|(at, block)| (*at, block))
     }
 
-    /// The allocation that bytes begin in, or right behind: it, and whether all of them are in it.
+    /// The allocation in which bytes begin, or directly after which: it, and whether all of them are in it.
     pub fn owner(&self, address: u64, bytes: u64) -> Option<(&Block, bool)> {
         let (at, block) = self.all.range(..=address).next_back()?;
         let offset = address - at;
@@ -183,7 +183,7 @@ impl Blocks {
         (inside && block.freed.is_none()).then_some((*at, block))
     }
 
-    /// The allocation that is nearest to bytes, and how they lie to it. One in use comes before one that was freed.
+    /// The allocation nearest to bytes, and their position relative to it. A live one comes before a freed one.
     pub fn nearest(&self, address: u64, bytes: u64) -> Option<(u64, &Block, Place)> {
         let end = address.saturating_add(bytes);
         let before = self.all.range(..=address).next_back();

@@ -22,12 +22,12 @@ const ANY: [u64; 2] = [0, u64::MAX];
 pub struct Bounds {
     /// From which parameter the addresses of accesses are computed.
     origins: Arc<Origins>,
-    /// For each multiple of 8 in the parameters: the first address and the one behind the last.
+    /// For each multiple of 8 in the parameters: the first address and the end.
     all: Vec<[u64; 2]>,
 }
 
 impl Bounds {
-    /// Of a launch with these arguments.
+    /// The bounds of a launch with these arguments.
     pub fn new(checker: &Checker, origins: Arc<Origins>, arguments: &[u8]) -> Bounds {
         let mut all = vec![ANY; arguments.len().div_ceil(8)];
         let used: BTreeSet<u32> = origins.values().copied().collect();
@@ -47,7 +47,7 @@ impl Bounds {
         &self.all
     }
 
-    /// Those of an access, if its address is computed from an argument that points somewhere.
+    /// The bounds of an access, if its address is computed from an argument that points somewhere.
     fn of(&self, inst: &Inst) -> Option<[u64; 2]> {
         let at = self.origins.get(&inst.pos)?;
         self.all.get(*at as usize / 8).copied().filter(|bounds| *bounds != ANY)
@@ -55,7 +55,7 @@ impl Bounds {
 }
 
 impl CheckedLaunch {
-    /// Tells of lanes that leave what their argument points into, and come to another allocation that is in use.
+    /// Reports lanes that leave what their argument points into, and reach another live allocation.
     pub(super) fn look_at_bounds(
         &self,
         touch: &Touch<'_>,

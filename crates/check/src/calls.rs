@@ -21,7 +21,7 @@ impl Checker {
         self.tell(&Finding { tool, kind, message, at: None, variable: near.variable, trails });
     }
 
-    /// A copy to memory of the program read what nobody wrote.
+    /// A copy to memory of the program read bytes that were never written.
     pub fn copy_of_unwritten(&self, from: u64, bytes: u64, first: u64) {
         let near = self.near(first, 1).map_or(String::new(), |near| format!(", {}", near.text));
         let message = format!(

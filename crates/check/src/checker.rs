@@ -22,7 +22,7 @@ use super::stray::{Stray, stray};
 use super::trail;
 use super::variable::Variable;
 
-/// Whether bytes lie in memory that is there and that nobody has told of.
+/// Whether bytes lie in accessible memory whose allocation was not reported.
 pub type Elsewhere = Box<dyn Fn(u64, u64) -> bool + Send + Sync>;
 
 /// Reads bytes of memory; false where there are none.
@@ -38,7 +38,7 @@ struct Pending {
 
 /// What is known.
 pub struct Checker {
-    /// What is looked for.
+    /// The enabled checks.
     pub options: Options,
     pub(super) bits: Bits,
     pub(super) blocks: Mutex<Blocks>,
@@ -48,24 +48,24 @@ pub struct Checker {
     read: Read,
     pending: Mutex<HashMap<ThreadId, Pending>>,
     launches: AtomicU64,
-    /// A launch failed: every call behind it fails, frees among them.
+    /// A launch failed: every later call fails, frees among them.
     broken: AtomicBool,
 }
 
-/// What is to be said of an access.
+/// The verdict on an access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// Nothing.
     Right,
     /// Nobody has written this byte, the first of them.
     Unwritten(u64),
-    /// It is not inside of an allocation that is in use.
+    /// It is not inside a live allocation.
     Outside,
 }
 
 impl Checker {
-    /// For the range of addresses that all device memory comes from. `None` where there is no memory for it, or findings
-    /// cannot be told.
+    /// For the range of addresses of all device memory. `None` if there is no memory for it, or findings cannot be
+    /// reported.
     pub fn new(
         options: Options,
         (first, size): (u64, u64),
@@ -94,12 +94,12 @@ impl Checker {
         })
     }
 
-    /// Whether something is looked for.
+    /// Whether a check is enabled.
     pub fn has(&self, tool: Tool) -> bool {
         self.options.tools.has(tool)
     }
 
-    /// Whether accesses of kernels to device memory are looked at.
+    /// Whether accesses of kernels to device memory are checked.
     pub fn looks_at_kernels(&self) -> bool {
         [Tool::Memory, Tool::Init, Tool::Race, Tool::Sync].into_iter().any(|tool| self.has(tool))
     }
@@ -109,7 +109,7 @@ impl Checker {
         self.has(Tool::Memory) || self.has(Tool::Init)
     }
 
-    /// Bytes behind an allocation that are to be nobody's.
+    /// Bytes after an allocation that belong to nothing.
     pub fn red_zone(&self, bytes: u64) -> u64 {
         red_zone(bytes)
     }
@@ -124,7 +124,7 @@ impl Checker {
         if self.has(Tool::Race) {
             lock(&self.races).forget(at, bytes);
         }
-        // Variables have their first values, and what the host writes into its memory nobody sees.
+        // Variables have initial values, and the host's writes to its own memory are not observed.
         let written = !matches!(kind, Kind::Device) && !kind.is_of_kernels();
         let marked = written || !self.has(Tool::Init);
         let by_program = !matches!(kind, Kind::Variable(_)) && !kind.is_of_kernels();
@@ -137,7 +137,7 @@ impl Checker {
         }
     }
 
-    /// An allocation is freed: what is to be given back now. `None`: nobody told of such an allocation.
+    /// An allocation is freed: returns what to release now. `None`: such an allocation was never reported.
     pub fn freed(&self, at: u64) -> Option<Vec<u64>> {
         let mut blocks = lock(&self.blocks);
         let by = blocks.at(at)?.leaves.clone().unwrap_or_else(trail::here);
@@ -158,7 +158,7 @@ impl Checker {
         }
     }
 
-    /// What is to be said of an access. A byte that nobody wrote is told of once.
+    /// The verdict on an access. An unwritten byte is reported once.
     pub fn judge(&self, address: u64, bytes: u64, writes: bool, reads: bool) -> Verdict {
         if self.bits.are_set(address, bytes) || !self.bits.holds(address, 1) {
             return Verdict::Right;
@@ -181,8 +181,8 @@ impl Checker {
         }
     }
 
-    /// The first address, and the one behind the last, of the program's allocation of device memory that an address is in, if it
-    /// is in use.
+    /// The address range of the program's live allocation of device memory that contains an address, as first address
+    /// and end.
     pub(super) fn of_program(&self, address: u64) -> Option<[u64; 2]> {
         lock(&self.blocks).whole(address, 1).and_then(|(at, block)| {
             let known = matches!(block.kind, Kind::Device | Kind::Managed);
@@ -190,12 +190,13 @@ impl Checker {
         })
     }
 
-    /// Whether bytes are all in one allocation that is in use.
+    /// Whether bytes are all in one live allocation.
     pub(super) fn is_in_use(&self, address: u64, bytes: u64) -> bool {
         lock(&self.blocks).whole(address, bytes).is_some()
     }
 
-    /// Bytes were copied; what the copy read that nobody wrote, if that is looked for and nobody else will know.
+    /// Bytes were copied; returns the first unwritten byte that the copy read, if that is checked and no later check
+    /// would see it.
     pub fn copied(&self, to: u64, from: u64, bytes: u64) -> Option<u64> {
         let (known, told) = (self.bits.holds(from, bytes), self.bits.holds(to, bytes));
         match (known, told) {
@@ -227,7 +228,7 @@ impl Checker {
         behind.is_some_and(|n| self.options.count.is_none_or(|count| n < count))
     }
 
-    /// A launch failed, and with it its context: what comes of that is not told of.
+    /// A launch failed, and with it its context: consequences are not reported.
     pub fn break_off(&self) {
         self.broken.store(true, Relaxed);
     }
@@ -237,14 +238,14 @@ impl Checker {
         self.broken.load(Relaxed)
     }
 
-    /// Tells a finding, if its tool is wanted.
+    /// Reports a finding, if its check is enabled.
     pub fn tell(&self, finding: &Finding) {
         if self.has(finding.tool) {
             self.findings.tell(finding);
         }
     }
 
-    /// Where the allocation begins that is nearest to an address.
+    /// The start of the allocation nearest to an address.
     pub(super) fn allocation(&self, address: u64, bytes: u64) -> u64 {
         lock(&self.blocks).nearest(address, bytes).map_or(0, |(at, ..)| at)
     }
@@ -306,7 +307,7 @@ impl Checker {
         }
     }
 
-    /// Tells what is known at the end only.
+    /// Reports what is known only at the end.
     pub(super) fn finish(&self) {
         for (_, pending) in std::mem::take(&mut *lock(&self.pending)) {
             self.tell(&unseen(pending));
@@ -317,7 +318,7 @@ impl Checker {
         self.findings.end();
     }
 
-    /// Tells allocations that the program has not freed: those of one place together.
+    /// Reports allocations that the program has not freed: those of one stack together.
     pub(super) fn tell_leaks(&self, blocks: Vec<(u64, Block)>) {
         if !self.has(Tool::Leak) || self.is_broken() {
             return;

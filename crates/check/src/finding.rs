@@ -32,9 +32,9 @@ pub struct Finding {
     pub message: String,
     /// In which kernel.
     pub at: Option<At>,
-    /// The variable that it is about.
+    /// The variable concerned.
     pub variable: Option<Variable>,
-    /// More places: what each is, and the stack.
+    /// Further stacks, each with a description.
     pub trails: Trails,
 }
 
@@ -52,7 +52,7 @@ pub struct At {
 }
 
 impl Finding {
-    /// The same for findings that are told once: of one tool and kind at one place of the code.
+    /// The key of findings that are reported once: one check and kind at one position of the code.
     fn key(&self) -> String {
         let place = match &self.at {
             Some(at) => {
@@ -125,12 +125,12 @@ pub struct Findings {
     file: Lines,
     /// How often each was found, by key.
     told: Mutex<HashMap<String, u64>>,
-    /// Those in kernels are told apart by the host's stacks.
+    /// Findings in kernels are distinguished by the host's stacks.
     stacks: bool,
 }
 
 impl Findings {
-    /// Into a file that is there, and is no link. `None` where it cannot be written.
+    /// Opens an existing file that is no link. `None` if it cannot be written.
     pub fn open(path: &Path, stacks: bool) -> Option<Findings> {
         let findings = Findings { file: Lines::open(path)?, told: Mutex::default(), stacks };
         findings.file.write(Object::new().raw("begin", std::process::id()).end());
@@ -156,7 +156,7 @@ impl Findings {
         }
     }
 
-    /// Nothing will be found: whoever reads the file is to know.
+    /// Tells the reader of the file that nothing can be found.
     pub fn none(&self) {
         self.file.mark_missing();
     }
@@ -177,9 +177,9 @@ impl Findings {
 pub struct Near {
     /// In words.
     pub text: String,
-    /// Who allocated and freed it.
+    /// The stacks of its allocation and free.
     pub trails: Trails,
-    /// The variable that it is, if it is one.
+    /// The variable, if it is one.
     pub variable: Option<Variable>,
 }
 

@@ -59,7 +59,7 @@ impl Object {
     }
 }
 
-/// A list of what is JSON already.
+/// A list of values that are already JSON.
 pub fn list(all: impl IntoIterator<Item = String>) -> String {
     format!("[{}]", all.into_iter().collect::<Vec<_>>().join(","))
 }

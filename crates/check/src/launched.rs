@@ -26,7 +26,7 @@ pub struct Launched {
     pub cluster: u64,
     /// Where the program launched it.
     pub trail: Option<Trail>,
-    /// Its stream, and how often the program had ordered streams before, where that is known.
+    /// Its stream, and the count of operations that ordered streams before it, if known.
     pub stream: Option<(u64, u64)>,
 }
 

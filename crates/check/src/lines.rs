@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use cushim_accel::locks::lock;
 use cushim_process::limit::without_signal;
 
-/// The bit of the file's permissions that says that lines are missing; it allows nobody anything.
+/// The permission bit that marks missing lines; it grants no access.
 pub const MISSING: u32 = libc::S_ISVTX;
 
 /// The file, open for lines.
@@ -25,7 +25,7 @@ pub struct Lines {
     path: PathBuf,
     /// Which file it is: device and number; `None` where the system does not say.
     known: Option<(u64, u64)>,
-    /// Never closed: a program that closes every descriptor may have given the number to a file of its own.
+    /// Never closed: a program that closes every descriptor may have given the number to its own file.
     file: Mutex<ManuallyDrop<File>>,
     missing: AtomicBool,
 }
@@ -40,7 +40,7 @@ fn which(file: &File) -> io::Result<(u64, u64)> {
 }
 
 impl Lines {
-    /// A file that is there, and is no link. `None` where it cannot be written.
+    /// Opens an existing file that is no link. `None` if it cannot be written.
     pub fn open(path: &Path) -> Option<Lines> {
         let file = open(path).ok()?;
         let known = which(&file).ok();
@@ -59,7 +59,7 @@ impl Lines {
         }
     }
 
-    /// Marks that lines are missing; whether that was not known.
+    /// Marks that lines are missing; returns whether that is new.
     pub fn mark_missing(&self) -> bool {
         let first = !self.missing.swap(true, Relaxed);
         if first {

@@ -19,15 +19,15 @@ use super::options::Tool;
 use super::race::block as threads;
 use super::variable::Variable;
 
-/// A launch that is looked at.
+/// An observed launch.
 pub struct CheckedLaunch {
     /// What is known of memory.
     pub checker: Arc<Checker>,
     /// What was launched.
     pub of: Arc<Launched>,
-    /// What its arguments point into, if that is looked at.
+    /// What its arguments point into, if that is checked.
     pub bounds: Bounds,
-    /// Findings in it are told.
+    /// Whether its findings are reported.
     pub reported: bool,
 }
 
@@ -60,8 +60,8 @@ impl Watch for Looks {
 }
 
 impl CheckedLaunch {
-    /// The launch failed: a finding, if it is one of those that are looked for. Whether only the launch ends, and the program
-    /// is not to hear of it. `protection`: what the memory says of an address that is mapped, and may not be accessed so.
+    /// The launch failed: reports a finding, if its kind is checked. Returns whether only the launch ends, and the
+    /// program gets no error. `protection`: what the memory says of a mapped address that does not allow the access.
     pub fn failed(&self, fault: &Fault, protection: Option<&str>) -> bool {
         let tool = self.tell_failed(fault, protection);
         let options = &self.checker.options;
@@ -152,7 +152,7 @@ impl Written {
         self.local.clear();
     }
 
-    /// The first byte of an access that nobody wrote; from now on it counts as written.
+    /// The first unwritten byte of an access; from now on it counts as written.
     fn note(&mut self, space: Space, thread: usize, at: u64, bytes: u64) -> Option<u64> {
         /// Local memory beyond this is not looked at.
         const LARGEST: usize = 1 << 20;
@@ -183,7 +183,7 @@ struct Looking {
     launch: Arc<CheckedLaunch>,
     block: [u32; 3],
     written: Written,
-    /// Who looks at what threads do to each other, if that is wanted.
+    /// The race checker, if it is enabled.
     threads: Option<threads::Block>,
 }
 
@@ -247,20 +247,20 @@ impl Looking {
         {
             return;
         }
-        // Arguments of functions lie in local memory that code names itself; who hands them over need not tell.
+        // Arguments of functions are in local memory that code names itself; passing them is not reported.
         let named = matches!(touch.inst.src.first(), Some(Src::Memory(Base::Symbol(_), _)));
         if space == Space::Local && named {
             return;
         }
         let thread = (touch.warp * 32) as usize + lane;
-        // What is told of is not told of again.
+        // A reported byte is not reported again.
         let clear = self.written.note(space, thread, at, touch.bytes);
         if let Some(first) = clear.filter(|_| touch.access != Access::Write) {
             self.unwritten(touch, lane, space, first);
         }
     }
 
-    /// Whether all that lanes touch of device memory is marked, where it lies close together.
+    /// Whether all device memory that lanes access is marked, if their addresses are close together.
     fn are_marked(&self, touch: &Touch<'_>, addresses: &[u64; 32], lanes: u32) -> bool {
         const CLOSE: u64 = 1 << 12;
         let (mut low, mut high) = (u64::MAX, 0);
@@ -273,7 +273,7 @@ impl Looking {
     }
 }
 
-/// The lanes of an access by the space that they go to.
+/// The lanes of an access by state space.
 #[derive(Debug, Default)]
 struct Lanes {
     shared: u32,

@@ -7,12 +7,12 @@ use std::path::PathBuf;
 
 use cushim_names::Name;
 
-/// What can be looked for.
+/// The checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Tool {
     /// Accesses outside of allocations, wrong frees, copies and sets beyond ends.
     Memory,
-    /// Reads of memory that nobody wrote.
+    /// Reads of unwritten memory.
     Init,
     /// Accesses of two threads that nothing orders.
     Race,
@@ -47,7 +47,8 @@ impl Tool {
 pub struct Tools(u8);
 
 impl Tools {
-    /// Of words with commas between; `all` is every one. What is no tool's name is left out: the launcher has checked.
+    /// Parses words separated by commas; `all` is every check. Unknown words are ignored: the launcher has checked
+    /// them.
     pub fn of(words: &str) -> Tools {
         let all: Vec<&str> = words.split(',').map(str::trim).collect();
         let wanted = |tool: &Tool| all.contains(&tool.word()) || all.contains(&"all");
@@ -68,16 +69,17 @@ impl Tools {
 pub const TOOLS: &str = "CUSHIM_CHECK";
 /// The file that findings are appended to, which is there.
 pub const FILE: &str = "CUSHIM_CHECK_FILE";
-/// A part of the names of kernels that are reported on, or a whole one behind `=`; all without.
+/// Reports only kernels whose names contain this, or equal the text after `=`; unset for all.
 pub const KERNEL: &str = "CUSHIM_CHECK_KERNEL";
 /// How many launches of those are not reported on, and then how many are: `SKIP,COUNT`.
 pub const LAUNCHES: &str = "CUSHIM_CHECK_LAUNCHES";
-/// Findings at one place in a kernel are told apart by the host's stacks, if it is set: who reads them leaves some out by those.
+/// If set, findings at one position in a kernel are distinguished by the host's stacks: the reader suppresses some by
+/// those.
 pub const STACKS: &str = "CUSHIM_CHECK_STACKS";
 /// What ends with a launch that accesses memory wrongly: only itself, if this is `kernel`; without, its context, as on a GPU.
 pub const ENDS: &str = "CUSHIM_CHECK_ENDS";
 
-/// Whether a kernel is meant: `wanted` is a part of its name, mangled or as in the source; behind `=` all of it.
+/// Whether a kernel is selected: `wanted` is a part of its name, mangled or as in the source; after `=` all of it.
 pub fn names_kernel(wanted: &str, symbol: &str) -> bool {
     let name = Name::new(symbol);
     match wanted.strip_prefix('=') {
@@ -86,20 +88,20 @@ pub fn names_kernel(wanted: &str, symbol: &str) -> bool {
     }
 }
 
-/// What is looked for, and where it is told.
+/// The enabled checks, and the file for findings.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
     /// The tools.
     pub tools: Tools,
     /// Where findings go.
     pub file: PathBuf,
-    /// A part of a kernel's name, mangled or as in the source; behind `=` all of it.
+    /// A part of a kernel's name, mangled or as in the source; after `=` all of it.
     pub kernel: Option<String>,
-    /// Launches that are left out at first.
+    /// The number of first launches to skip.
     pub skip: u64,
     /// Launches after those, if not all.
     pub count: Option<u64>,
-    /// Findings at one place in a kernel are told apart by the host's stacks.
+    /// Findings at one position in a kernel are distinguished by the host's stacks.
     pub stacks: bool,
     /// Launches that access memory wrongly end, and nothing else does.
     pub only_launch: bool,

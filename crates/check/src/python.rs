@@ -22,7 +22,7 @@ fn symbol(name: &CStr) -> Option<*mut c_void> {
     (!at.is_null()).then_some(at)
 }
 
-/// What Python says of this thread; `None` where there is no Python, or the thread runs none.
+/// The Python stack of this thread; `None` if there is no Python, or the thread runs none.
 pub fn here() -> Option<String> {
     let dump = symbol(c"_Py_DumpTraceback")?;
     let state = symbol(c"PyGILState_GetThisThreadState")?;

@@ -3,7 +3,7 @@
 //! Owns the messages about null pointers, ordinary host memory, and addresses far from everything. Must not know
 //! allocations: the caller passes the nearest one.
 
-/// Below this no allocation ever is: an address there comes of a null pointer.
+/// No allocation is ever below this: an address there comes from a null pointer.
 const NULL: u64 = 1 << 16;
 
 /// Bytes: farther than a 32-bit index goes with elements of 16 bytes. What is farther from an allocation has nothing
@@ -13,7 +13,7 @@ const FAR: u64 = 1 << 36;
 /// What an address is that no allocation explains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stray {
-    /// A null pointer, or so many bytes behind one.
+    /// A null pointer, or so many bytes after one.
     Null(u64),
     /// Memory of the process that CUDA was told nothing of.
     Host,
@@ -39,8 +39,8 @@ impl Stray {
     }
 }
 
-/// What an address is that the nearest allocation (where it begins, and its bytes) does not explain; `None` where it
-/// does. `ours` says whether the address is in the range that allocations are made in.
+/// The kind of an address that the nearest allocation (its start and size) does not explain; `None` if it does.
+/// `ours` says whether the address is in the range of allocations.
 pub fn stray(address: u64, nearest: Option<(u64, u64)>, ours: bool) -> Option<Stray> {
     if address < NULL {
         return Some(Stray::Null(address));
@@ -54,7 +54,7 @@ pub fn stray(address: u64, nearest: Option<(u64, u64)>, ours: bool) -> Option<St
     Some(if !ours && is_readable(address) { Stray::Host } else { Stray::Far })
 }
 
-/// Whether the process could read a byte there. One that may not be asked counts as unreadable.
+/// Whether the process could read a byte there. If that cannot be tested, it counts as unreadable.
 fn is_readable(address: u64) -> bool {
     let mut byte = 0_u8;
     let to = libc::iovec { iov_base: (&raw mut byte).cast(), iov_len: 1 };

@@ -11,7 +11,7 @@ use cushim_names::Name;
 
 use super::python;
 
-/// Frames of the program that are told, at most.
+/// The most frames of the program that are reported.
 const DEEPEST: usize = 16;
 
 /// Where this thread is.
@@ -19,7 +19,7 @@ pub fn here() -> Trail {
     Arc::new(Stack { native: Backtrace::force_capture(), python: python::here() })
 }
 
-/// A place in the program.
+/// A position in the program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Frame {
     /// The function.
@@ -31,7 +31,7 @@ pub struct Frame {
 /// A stack as people read it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Frames {
-    /// CUDA's function that the program called, if it can be told.
+    /// CUDA's function that the program called, if known.
     pub call: Option<String>,
     /// The program's own frames, the innermost first.
     pub own: Vec<Frame>,
@@ -49,7 +49,7 @@ pub fn frames(trail: &Trail) -> Frames {
     }
 }
 
-/// Python's frames lie where its interpreter begins; of what it called, only the innermost are told.
+/// Python's frames replace those of its interpreter; of the native frames it called, only the innermost are reported.
 fn with_python(native: Frames, python: Vec<Frame>) -> Frames {
     if python.is_empty() {
         return native;
@@ -89,8 +89,8 @@ fn without_column(place: &str) -> &str {
     }
 }
 
-/// Of this project, or of the standard library below it. Debug information may have names without their paths: then the
-/// file tells; a library without symbols has neither.
+/// Whether a frame belongs to this project, or to the standard library below it. Debug information may have names
+/// without paths: then the file decides; a library without symbols has neither.
 fn is_ours(frame: &Frame) -> bool {
     const ROOT: &str = env!("CARGO_MANIFEST_DIR");
     let root = ROOT.strip_suffix("/crates/check").unwrap_or(ROOT);
@@ -118,7 +118,7 @@ fn is_begin(function: &str) -> bool {
         .any(|word| function.starts_with(word))
 }
 
-/// CUDA's function that one of ours is: the last part of its path, without what it is generic over.
+/// CUDA's name of one of cushim's functions: the last part of its path, without generic arguments.
 fn call(function: &str) -> Option<String> {
     let path = function.split("::<").next().unwrap_or(function);
     let name = path.rsplit("::").next()?.split('<').next()?.trim_start_matches('_');

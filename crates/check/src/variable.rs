@@ -19,7 +19,7 @@ pub struct Variable {
     pub symbol: String,
     /// `global`, `const`, `shared`, `local`; `dynamic shared` for what the launch asked for.
     pub space: &'static str,
-    /// The first byte of the access, seen from the variable's first one: outside of it where that was the mistake.
+    /// The offset of the access's first byte from the variable's first one: outside of it if that was the error.
     pub offset: i64,
     /// Bytes of the variable.
     pub bytes: u64,

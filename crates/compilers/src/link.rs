@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::real::call;
 use super::session::{Input, Session};
 
-/// `NVJITLINK_ERROR_INTERNAL`: there is no library at this place.
+/// `NVJITLINK_ERROR_INTERNAL`: there is no library in this slot.
 const GONE: i32 = 6;
 const SUCCESS: i32 = 0;
 
@@ -26,7 +26,7 @@ fn sessions() -> MutexGuard<'static, Option<Sessions>> {
     SESSIONS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Does something with a link; `None` where we know nothing of it.
+/// Runs `act` on a link; `None` if the link is unknown.
 fn with<const K: usize, R>(link: Link, act: impl FnOnce(&mut Session) -> R) -> Option<R> {
     sessions().as_mut()?.get_mut(&(K, link)).map(act)
 }

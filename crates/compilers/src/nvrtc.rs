@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::real::call;
 
-/// `NVRTC_ERROR_INTERNAL_ERROR`: there is no NVRTC at this place.
+/// `NVRTC_ERROR_INTERNAL_ERROR`: there is no NVRTC in this slot.
 const GONE: i32 = 11;
 
 type Program = usize;
@@ -17,7 +17,7 @@ type Size = *mut usize;
 type Text = *mut c_char;
 type Words = *const *const c_char;
 
-/// Programs, by place, that asked for machine code.
+/// Programs, by slot, for which machine code was requested.
 static MACHINE_CODE: Mutex<Option<HashSet<(usize, Program)>>> = Mutex::new(None);
 
 fn asked() -> MutexGuard<'static, Option<HashSet<(usize, Program)>>> {
@@ -31,13 +31,13 @@ fn wanted<const K: usize>(program: Program) -> bool {
 /// What follows from a list of options.
 #[derive(Debug, PartialEq, Eq)]
 enum Change {
-    /// No machine code is asked for.
+    /// No machine code is requested.
     None,
     /// The list with the virtual architecture.
     Virtual(Vec<CString>),
 }
 
-/// Names the virtual architecture in the place of a real one, unless link-time optimisation is asked for.
+/// Replaces a real architecture by the virtual one, unless link-time optimisation is requested.
 fn change(options: &[&CStr]) -> Change {
     let is_lto = |word: &&CStr| {
         let word = word.to_bytes();

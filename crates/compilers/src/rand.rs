@@ -18,7 +18,7 @@ use crate::real::call;
 /// `cudaDevAttrComputeCapabilityMajor` and `…Minor` of driver_types.h.
 const MAJOR: i32 = 75;
 const MINOR: i32 = 76;
-/// A capability that no GPU has, later than all that have been: libraries of today have no machine code for it.
+/// A capability that no GPU has, above all existing ones: today's libraries have no machine code for it.
 const LATER: (i32, i32) = (99, 0);
 /// `CURAND_RNG_PSEUDO_MT19937`, `CURAND_STATUS_NOT_INITIALIZED` and `CURAND_STATUS_TYPE_ERROR` of curand.h.
 const MT19937: i32 = 142;

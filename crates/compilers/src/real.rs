@@ -12,19 +12,19 @@ use super::rows::ROWS;
 /// So many copies of one compiler may be in a process; further ones stay as they are.
 pub const PLACES: usize = 4;
 
-/// The functions of each place: zero until the library is there, and again when it is gone.
+/// The functions of each slot: zero until the library is loaded, and again after it was unloaded.
 #[unsafe(no_mangle)]
 #[allow(non_upper_case_globals)]
 pub static cushim_compilers_real: [[AtomicUsize; ROWS]; PLACES] =
     [const { [const { AtomicUsize::new(0) }; ROWS] }; PLACES];
 
-/// The function of a row at a place.
+/// The function of a row in a slot.
 pub(crate) fn of(place: usize, row: usize) -> Option<usize> {
     let found = cushim_compilers_real.get(place)?.get(row)?.load(Ordering::Acquire);
     (found != 0).then_some(found)
 }
 
-/// Calls NVIDIA's own function of a row, with the type that is named; `$otherwise` where there is none.
+/// Calls NVIDIA's own function of a row, with the named type; `$otherwise` if there is none.
 macro_rules! call {
     ($place:expr, $row:ident: fn($($ty:ty),*), $otherwise:expr, $($argument:expr),*) => {
         match $crate::real::of($place, $crate::rows::$row) {

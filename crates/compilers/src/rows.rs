@@ -5,7 +5,7 @@
 
 // nvrtc.h, nvJitLink.h, cublas_api.h, cublasLt.h, cufft.h, cufftXt.h, curand.h and cuda_runtime_api.h of CUDA 11.2 to 13. A function of nvJitLink is exported by its name and as `__NAME_12_4` for
 // each release.
-/// Hands all rows to a macro: the number's name, the function's, and ours.
+/// Passes all rows to a macro: the number's name, the function's, and cushim's.
 macro_rules! all {
     ($with:ident) => {
         $with! {

@@ -50,7 +50,7 @@ pub struct Session {
     pub theirs: bool,
     /// The image, once it is complete.
     pub image: Option<Vec<u8>>,
-    /// What our part of the log says.
+    /// cushim's part of the log.
     pub log: String,
 }
 
@@ -116,7 +116,7 @@ impl Session {
         }
     }
 
-    /// Takes a text that is right.
+    /// Adds a valid text.
     fn text(&mut self, bytes: &[u8], name: &str) -> Result<(), i32> {
         let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
         let text = String::from_utf8_lossy(bytes.get(..end).unwrap_or_default()).into_owned();
@@ -132,7 +132,7 @@ impl Session {
         Ok(())
     }
 
-    /// Joins what was added, and `theirs`, the PTX that NVIDIA's library made of what it has.
+    /// Links what was added, and `theirs`, the PTX that NVIDIA's library made of its inputs.
     ///
     /// # Errors
     /// Nothing was added, a name is defined twice, or one is not defined.

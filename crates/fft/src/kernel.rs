@@ -36,7 +36,7 @@ pub enum What {
     Loop,
     /// Multiplies lines by a chirp, and pads them with zeros.
     Chirp,
-    /// Multiplies padded lines by the transform of what they are convolved with, and makes them conjugate.
+    /// Multiplies padded lines by the transform of the chirp, and conjugates them.
     Product,
     /// Multiplies the conjugates of padded lines by the chirp, and cuts them.
     Back,
@@ -76,7 +76,7 @@ pub struct Parameter {
     pub strides: [i64; 3],
     /// The lengths of the dimensions.
     pub lengths: [u32; 3],
-    /// Elements of the last dimension that are read or written.
+    /// Elements of the last dimension to read or write.
     pub last: u32,
     /// Threads with work.
     pub count: u32,
@@ -86,13 +86,13 @@ pub struct Parameter {
     pub length: u32,
     /// Its length when it is padded.
     pub padded: u32,
-    /// The product of the factors that are done.
+    /// The product of the completed factors.
     pub done: u32,
     /// The factor.
     pub factor: u32,
     /// The length over the factor.
     pub apart: u32,
-    /// The length over the factor and those that are done.
+    /// The length divided by the factor and the completed ones.
     pub step: u32,
 }
 
@@ -165,7 +165,8 @@ impl Kernel {
         text
     }
 
-    /// The place of the thread's element in each dimension, `%i0` to `%i2`, and in the batch, `%v`; `%t` stays.
+    /// Computes the index of the thread's element in each dimension, `%i0` to `%i2`, and in the batch, `%v`; `%t` is
+    /// unchanged.
     fn place(&self, text: &mut String) {
         let lengths = offset_of!(Parameter, lengths);
         text.push_str("mov.u32 %v, %t;\n");
@@ -177,7 +178,7 @@ impl Kernel {
         }
     }
 
-    /// Adds the place in the program's memory to `base`.
+    /// Adds the offset in the program's memory to `base`.
     fn memory(&self, text: &mut String, base: &str) {
         let strides = offset_of!(Parameter, strides);
         let places = [
@@ -276,7 +277,7 @@ pub(crate) fn element(text: &mut String, work: Work, base: &str, index: &str) {
     let _ = writeln!(text, "mad.wide.u32 {base}, {index}, {}, {base};", work.size());
 }
 
-/// Reads a real number of the program's at `%from`, as what is computed with.
+/// Reads a real number of the program at `%from`, converted to the type of the computation.
 fn read(text: &mut String, work: Work, part: Part, to: &str, at: u64) {
     let _ = match part {
         Part::F16 => write!(text, "ld.global.b16 %h, [%from+{at}];\ncvt.f32.f16 {to}, %h;\n"),

@@ -5,7 +5,7 @@
 
 use crate::kind::Kind;
 
-/// The lengths of up to three dimensions, the slowest first; those that a transform lacks stand before it and are 1.
+/// The lengths of up to three dimensions, the slowest first; missing dimensions come first and are 1.
 pub type Lengths = [u64; 3];
 
 /// Bytes from an element to the next one of the batch and of each dimension.
@@ -50,8 +50,8 @@ impl Embed {
     }
 }
 
-/// The basic layout of one side. Elements lie one behind the other; a side with the half of a symmetric transform has `n / 2 + 1`
-/// of them in the last dimension, and real numbers have room for that where input and output are the same memory.
+/// The basic layout of one side. Elements are contiguous; a side with the half of a symmetric transform has `n / 2 +
+/// 1` of them in the last dimension, and real numbers have room for that if input and output are the same memory.
 pub fn basic(kind: Kind, lengths: Lengths, side: Side, in_place: bool) -> Option<Strides> {
     let [slow, middle, last] = lengths;
     let ([input, output], sizes) = (kind.complex(), kind.sizes());

@@ -30,11 +30,11 @@ pub mod table;
 pub mod status {
     /// It was done.
     pub const SUCCESS: i32 = 0;
-    /// The handle is none, or was planned before.
+    /// The handle is invalid, or was planned before.
     pub const INVALID_PLAN: i32 = 1;
     /// There is no memory.
     pub const ALLOC_FAILED: i32 = 2;
-    /// The type is none, or differs where it must not.
+    /// The type is invalid, or differs where it must not.
     pub const INVALID_TYPE: i32 = 3;
     /// A pointer or parameter is wrong.
     pub const INVALID_VALUE: i32 = 4;

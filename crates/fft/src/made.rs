@@ -14,7 +14,7 @@ use crate::table::{Table, bytes};
 /// Threads of a block.
 const THREADS: u32 = 128;
 
-/// A plan whose tables lie in device memory.
+/// A plan whose tables are in device memory.
 #[derive(Debug)]
 pub struct Made {
     /// The plan.
@@ -62,8 +62,8 @@ impl Made {
         Ok(Made { plan, memory, tables: places, last: Mutex::new(None) })
     }
 
-    /// Launches the transforms in `stream`. Uses of the plan in several streams are done one behind the other, as they share the work
-    /// area: NVIDIA's library needs none for many lengths, and CuPy gives all streams one plan.
+    /// Launches the transforms in `stream`. Uses of the plan in several streams are serialised, because they share
+    /// the work area: NVIDIA's library needs none for many lengths, and CuPy gives all streams one plan.
     ///
     /// # Errors
     /// A `cufftResult`.

@@ -13,8 +13,8 @@ use crate::kernel::{Parameter, element, number, split};
 use crate::kind::Work;
 use crate::table::root;
 
-/// The place of a thread in lines of a length (at `length` in the parameter): `%i0` within the line, `%i2` within the inner
-/// elements, `%t` the number of the line. `%v` has the inner elements.
+/// A thread's index in lines of a length (at `length` in the parameter): `%i0` within the line, `%i2` within the
+/// inner elements, `%t` the number of the line. `%v` has the number of inner elements.
 fn line(text: &mut String, length: usize) {
     number(text, "%v", offset_of!(Parameter, inner));
     split(text, "%t", "%i2", "%v");
@@ -22,7 +22,7 @@ fn line(text: &mut String, length: usize) {
     split(text, "%t", "%i0", "%u");
 }
 
-/// `%k = (line * length + index) * inner + the place within`: the number of an element.
+/// `%k = (line * length + index) * inner + inner index`: the number of an element.
 fn at(text: &mut String, length: &str, index: &str) {
     let _ = write!(text, "mad.lo.u32 %k, %t, {length}, {index};\nmad.lo.u32 %k, %k, %v, %i2;\n");
 }
@@ -50,7 +50,7 @@ pub(crate) fn unrolled(text: &mut String, work: Work, factor: u32, first: bool) 
     number(text, "%u", offset_of!(Parameter, apart));
     let _ = write!(text, "mul.lo.u32 %u, %u, %v;\nmul.wide.u32 %step, %u, {};\n", work.size());
     number(text, "%done", offset_of!(Parameter, done));
-    // The place within the transforms that are done is %i1, and their number %i0.
+    // The index within the completed transforms is %i1, and their number %i0.
     if first {
         text.push_str("mov.u32 %i1, 0;\n");
     } else {
@@ -118,7 +118,8 @@ pub(crate) fn any(text: &mut String, work: Work) {
     number(text, "%n", offset_of!(Parameter, length));
     at(text, "%n", "%i0");
     element(text, work, "%to", "%k");
-    // Of the place in the result: within what is done (%i1), the factor's element (%w), and the number of transforms (%i0).
+    // From the index in the result: within the completed part (%i1), the factor's element (%w), and the number of
+    // transforms (%i0).
     number(text, "%done", offset_of!(Parameter, done));
     number(text, "%factor", offset_of!(Parameter, factor));
     split(text, "%i0", "%i1", "%done");
@@ -152,7 +153,7 @@ pub(crate) fn any(text: &mut String, work: Work) {
     );
 }
 
-/// Reads the factor of the place `%i0`, and multiplies.
+/// Reads the twiddle factor of index `%i0`, and multiplies.
 fn by_table(text: &mut String, work: Work) {
     let ty = work.word();
     element(text, work, "%table", "%i0");
@@ -160,7 +161,7 @@ fn by_table(text: &mut String, work: Work) {
     multiply(text, ty, "%r", "%i", "%wr", "%wi");
 }
 
-/// Lines times a chirp, with zeros behind them.
+/// Multiplies lines by a chirp, and pads them with zeros.
 pub(crate) fn chirp(text: &mut String, work: Work) {
     let (ty, zero) = (work.word(), work.constant(0.0));
     element(text, work, "%to", "%t");
@@ -186,7 +187,7 @@ pub(crate) fn product(text: &mut String, work: Work) {
     let _ = write!(text, "neg.{ty} %i, %i;\nst.global.v2.{ty} [%to], {{%r, %i}};\n");
 }
 
-/// The conjugates of padded lines times the chirp, without what is behind.
+/// The conjugates of padded lines times the chirp, without the padding.
 pub(crate) fn back(text: &mut String, work: Work) {
     let ty = work.word();
     element(text, work, "%to", "%t");

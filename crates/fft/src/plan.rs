@@ -11,7 +11,7 @@ use crate::kind::{Kind, Part};
 use crate::layout::{Embed, Lengths, Side, Strides, basic};
 use crate::status;
 
-/// Elements that are transformed at a time, where one transform has fewer.
+/// Elements that are transformed at a time, if one transform has fewer.
 const AT_ONCE: u64 = 1 << 22;
 /// Elements of a buffer, whose numbers have 32 bits.
 const MOST: u64 = 1 << 31;
@@ -36,7 +36,7 @@ pub struct Plan {
     pub lengths: [u32; 3],
     /// Transforms.
     pub batch: u64,
-    /// Transforms that are done at a time.
+    /// Transforms per pass over the batch.
     pub at_once: u64,
     /// Elements of one buffer.
     pub buffer: u64,
@@ -78,7 +78,7 @@ impl Plan {
         };
         let lengths = [slow, middle, last];
         let batch = u64::try_from(batch).ok().filter(|n| *n > 0).ok_or(status::INVALID_SIZE)?;
-        // As documented of halves; the answer is an H200's.
+        // For halves as documented; the status is an H200's.
         let halves = matches!(kind.part, Part::F16 | Part::Bf16);
         if halves && !lengths.iter().all(|length| length.is_power_of_two()) {
             return Err(status::NOT_SUPPORTED);

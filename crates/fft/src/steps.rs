@@ -49,7 +49,8 @@ pub fn tables(plan: &Plan) -> Vec<Table> {
     found
 }
 
-/// The steps for the transforms of the batch from `first` on that are done at a time. `tables` tells where a table lies.
+/// The steps for the transforms of the batch from `first` on that are done at a time. `tables` returns a table's
+/// address.
 pub fn steps(plan: &Plan, call: &Call, first: u64, tables: &dyn Fn(Table) -> u64) -> Vec<Step> {
     let Some(strides) = plan.strides(call.data[0] == call.data[1]) else { return Vec::new() };
     let transforms = plan.at_once.min(plan.batch.saturating_sub(first));
@@ -77,7 +78,7 @@ struct Row<'a> {
     /// The number of the first transform in the batch.
     first: u64,
     transforms: u32,
-    /// The buffer that has the numbers, and the other.
+    /// The buffer with the data, and the other.
     buffers: [u64; 2],
     found: Vec<Step>,
 }
@@ -129,7 +130,7 @@ impl Row<'_> {
         self.push(what, Parameter { from: self.buffers[0], to, ..parameter });
     }
 
-    /// From the buffer that has the numbers into the other one, which then has them.
+    /// From the buffer with the data into the other one, which then has it.
     fn turn(&mut self, what: What, parameter: Parameter) {
         let [from, to] = self.buffers;
         self.push(what, Parameter { from, to, ..parameter });

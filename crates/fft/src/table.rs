@@ -31,7 +31,7 @@ impl Table {
     }
 }
 
-/// The root `exp(-2 pi i * index / length)`, exact where it lies on an axis, and else as precise as a sine of at most 45 degrees.
+/// The root `exp(-2 pi i * index / length)`, exact on an axis, and else as precise as a sine of at most 45 degrees.
 pub fn root(index: u64, length: u64) -> Complex {
     let (length, index) = (u128::from(length.max(1)), u128::from(index));
     let quarters = 4 * (index % length);
@@ -107,7 +107,7 @@ fn transform(values: Vec<Complex>) -> Vec<Complex> {
     from
 }
 
-/// The numbers as they lie in device memory.
+/// The numbers in the layout of device memory.
 pub fn bytes(values: &[Complex], work: Work) -> Vec<u8> {
     let parts = values.iter().flatten();
     match work {

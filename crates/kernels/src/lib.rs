@@ -16,7 +16,8 @@ const INVALID_VALUE: i32 = 1;
 /// `CUkernel` by name.
 static KERNELS: Mutex<Option<HashMap<String, usize>>> = Mutex::new(None);
 
-/// Calls a function of the driver by its name: the answer is a `CUresult`, `CUDA_ERROR_NOT_FOUND` where there is no such function.
+/// Calls a function of the driver by its name: the result is a `CUresult`, `CUDA_ERROR_NOT_FOUND` if there is no such
+/// function.
 #[macro_export]
 macro_rules! driver {
     ($name:literal: fn($($ty:ty),*), $($argument:expr),*) => {
@@ -150,7 +151,7 @@ impl Memory {
 impl Drop for Memory {
     /// Waits for the kernels that were launched before.
     fn drop(&mut self) {
-        // A context that is gone has taken its memory along.
+        // A destroyed context has freed its memory.
         let _ = context() && driver!(c"cuMemFree_v2": fn(u64), self.at) == 0;
     }
 }
@@ -165,7 +166,7 @@ pub struct Moment {
 const NO_TIMING: u32 = 2;
 
 impl Moment {
-    /// None yet: nobody waits.
+    /// A new event, not recorded yet.
     ///
     /// # Errors
     /// The driver's `CUresult`.
@@ -183,7 +184,7 @@ impl Moment {
         done(driver!(c"cuEventRecord": fn(usize, usize), self.event, stream))
     }
 
-    /// The stream's further work is done behind it.
+    /// Later work of the stream waits for it.
     ///
     /// # Errors
     /// The driver's `CUresult`.
@@ -194,7 +195,7 @@ impl Moment {
 
 impl Drop for Moment {
     fn drop(&mut self) {
-        // A context that is gone has taken it along.
+        // A destroyed context has freed it.
         let _ = context() && driver!(c"cuEventDestroy_v2": fn(usize), self.event) == 0;
     }
 }

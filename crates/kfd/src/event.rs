@@ -81,7 +81,7 @@ unsafe fn number(event: *const u8) -> u32 {
 ///
 /// # Safety
 ///
-/// `to` is null or a place for a pointer.
+/// `to` is null or points to a pointer.
 pub unsafe fn create(
     kind: u32,
     manual: bool,

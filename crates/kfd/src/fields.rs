@@ -25,22 +25,22 @@ impl<const N: usize> Fields<N> {
         self
     }
 
-    /// A byte at a place.
+    /// A byte at an offset.
     pub fn u8(self, at: usize, value: u8) -> Fields<N> {
         self.put(at, &[value])
     }
 
-    /// Two bytes at a place.
+    /// Two bytes at an offset.
     pub fn u16(self, at: usize, value: u16) -> Fields<N> {
         self.put(at, &value.to_le_bytes())
     }
 
-    /// Four bytes at a place.
+    /// Four bytes at an offset.
     pub fn u32(self, at: usize, value: u32) -> Fields<N> {
         self.put(at, &value.to_le_bytes())
     }
 
-    /// Eight bytes at a place.
+    /// Eight bytes at an offset.
     pub fn u64(self, at: usize, value: u64) -> Fields<N> {
         self.put(at, &value.to_le_bytes())
     }

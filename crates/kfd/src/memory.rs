@@ -160,7 +160,7 @@ fn mapping(address: u64) -> Option<(u64, Mapping)> {
 ///
 /// # Safety
 ///
-/// `to` is null or a place for an address.
+/// `to` is null or points to an address.
 pub unsafe fn allocate(node: u32, bytes: u64, flags: u32, to: *mut u64) -> Status {
     if to.is_null() || bytes == 0 || !bytes.is_multiple_of(PAGE) {
         return Status::InvalidParameter;

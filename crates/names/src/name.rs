@@ -128,8 +128,8 @@ fn lambdas(text: &str) -> String {
     out
 }
 
-/// What a wrapper with these template arguments stands for: its tag names the enclosing function and the
-/// number of the lambda in it.
+/// The lambda of a wrapper with these template arguments: its tag names the enclosing function and the number of the
+/// lambda in it.
 fn lambda(arguments: &str) -> Option<String> {
     let is_tag = |a: &&&str| a.starts_with("__nv_dl_") && a.contains("tag<");
     let pieces = scan::split(arguments)?;
@@ -202,7 +202,7 @@ fn cut(text: &str, width: usize, mark: &str) -> String {
     out
 }
 
-/// Where `step` stands in `a::b::step<c::d>`.
+/// The position of `step` in `a::b::step<c::d>`.
 fn own_name(text: &str) -> std::ops::Range<usize> {
     // Python's `f::<locals>::g` has them as words, not for template arguments.
     let opens = |(at, _): &(usize, &str)| !text.get(..*at).unwrap_or_default().ends_with("::");

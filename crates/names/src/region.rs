@@ -6,7 +6,7 @@
 /// What the name of a region says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Region<'a> {
-    /// The symbol of the function that it stands in.
+    /// The symbol of the function that contains it.
     pub function: &'a str,
     /// Its line there.
     pub line: u32,
@@ -33,7 +33,7 @@ impl<'a> Region<'a> {
         plain.then_some(region)
     }
 
-    /// What stands behind the function's name: `:6`, or `:6#1` for the second one of that line.
+    /// The suffix after the function's name: `:6`, or `:6#1` for the second one of that line.
     pub fn suffix(&self) -> String {
         match self.count {
             0 => format!(":{}", self.line),

@@ -16,8 +16,8 @@ impl<'a> Scanner<'a> {
         Scanner { text, at, open: Vec::new(), operator: usize::MAX }
     }
 
-    /// The next byte and where it stands, its bracket already counted; `None` at the end. Stops with
-    /// `Some(None)` where a bracket closes that was not open.
+    /// The next byte and its position, its bracket already counted; `None` at the end. Stops with `Some(None)` if a
+    /// bracket closes that was not open.
     #[expect(clippy::option_option, reason = "the end and a mismatch are different answers")]
     fn step(&mut self) -> Option<Option<(usize, u8)>> {
         let bytes = self.text.as_bytes();
@@ -90,7 +90,7 @@ pub fn split(text: &str) -> Option<Vec<&str>> {
     scanner.open.is_empty().then_some(pieces)
 }
 
-/// Where the bracket that stands at `open` is closed.
+/// The position where the bracket at `open` is closed.
 pub fn closing(text: &str, open: usize) -> Option<usize> {
     let mut scanner = Scanner::new(text, open);
     loop {

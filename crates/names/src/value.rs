@@ -25,7 +25,7 @@ pub enum Value {
     Address(u64),
     /// The elements of a vector.
     List(Vec<Value>),
-    /// A class by value, or anything else that has no better form.
+    /// A class by value, or any value without a better form.
     Bytes(Vec<u8>),
 }
 
@@ -55,7 +55,7 @@ impl Value {
         .unwrap_or_else(|| Value::Bytes(bytes.to_vec()))
     }
 
-    /// The value as text; `mark` stands for what is left out of long ones.
+    /// The value as text; `mark` replaces the omitted part of long ones.
     pub fn text(&self, mark: &str) -> String {
         let mut out = String::new();
         self.write(&mut out, mark);

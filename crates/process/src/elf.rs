@@ -103,10 +103,9 @@ pub fn find_object<R>(mut visit: impl FnMut(Object) -> Option<R>) -> Option<R> {
     state.answer
 }
 
-/// As [`find_object`], but along the loader's own list, without a call and without its lock: for
-/// use before anything is ready, and for objects of the program's start, which stay. Objects opened
-/// later come behind them and may be unloaded: `visit` must have answered by then. Of these objects
-/// only names and symbols are known.
+/// As [`find_object`], but along the loader's own list, without a call and without its lock: for use before anything
+/// is initialised, and for the objects of the program's start, which stay. Objects opened later come after them and
+/// may be unloaded: `visit` must have returned a result by then. Of these objects only names and symbols are known.
 pub fn find_of_start<R>(mut visit: impl FnMut(Object) -> Option<R>) -> Option<R> {
     /// `struct r_debug` of link.h, as far as it is read.
     #[repr(C)]
@@ -175,7 +174,7 @@ pub fn next(name: &CStr, version: Version<'_>, accept: impl Fn(&Object) -> bool)
     })
 }
 
-/// A place in our own object.
+/// An address in this object.
 static OWN: u8 = 1;
 
 impl Object {
@@ -189,7 +188,7 @@ impl Object {
         self.contains((&raw const OWN).addr())
     }
 
-    /// Where it was loaded: what is added to its addresses.
+    /// Its load address: the offset added to its addresses.
     pub fn base(&self) -> usize {
         self.base
     }

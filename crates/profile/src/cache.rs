@@ -13,17 +13,17 @@ pub struct Cache {
     sets: Vec<[u64; WAYS]>,
 }
 
-/// What came of an access.
+/// The outcome of an access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outcome {
     /// It was there.
     pub hit: bool,
-    /// Another one that was written had to go.
+    /// A modified sector was evicted.
     pub written_back: bool,
 }
 
 impl Cache {
-    /// Of so many bytes, empty.
+    /// An empty cache of so many bytes.
     pub fn new(bytes: u64) -> Cache {
         let sets = (bytes / SECTOR / WAYS as u64).max(1);
         Cache { sets: vec![[0; WAYS]; usize::try_from(sets).unwrap_or(1)] }

@@ -9,7 +9,7 @@ macro_rules! counters {
         pub enum Count { $($(#[$meta])* $name),* }
 
         impl Count {
-            /// All, in the order in which they are told.
+            /// All counters, in the order of the output.
             pub const ALL: &'static [Count] = &[$(Count::$name),*];
 
             /// As it is written in JSON.
@@ -60,13 +60,13 @@ counters! {
     AtomicLanes "atomic_lanes" "",
     /// Different addresses that lanes of one instruction have, summed.
     AtomicAddresses "atomic_addresses" "",
-    /// Most lanes that one instruction has at one address, summed: turns that it takes.
+    /// The most lanes of one instruction at one address, summed: the serialised turns.
     AtomicTurns "atomic_turns" "",
     /// Loads of shared memory by a warp.
     SharedLoads "shared_load_requests" "",
     /// Turns that the banks need for them.
     SharedLoadTurns "shared_load_wavefronts" "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
-    /// Those beyond what they would need without conflicts.
+    /// Wavefronts beyond those needed without conflicts.
     SharedLoadConflicts "shared_load_conflicts" "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum",
     /// Stores to shared memory, atomic operations among them.
     SharedStores "shared_store_requests" "",
@@ -78,9 +78,9 @@ counters! {
     LocalRequests "local_requests" "",
     /// Bytes of those.
     LocalBytes "local_bytes" "",
-    /// Warps that came to a barrier of the block.
+    /// Arrivals of warps at a barrier of the block.
     Barriers "barriers" "",
-    /// Warps that came to what lanes or warps wait for otherwise: `__syncwarp`, barrier objects, barriers of the cluster.
+    /// Arrivals of warps at other waits: `__syncwarp`, barrier objects, barriers of the cluster.
     Waits "waits" "",
     /// Operations with numbers of 16 bits (`f16`, `bf16`); a fused multiply-add is two.
     FlopsHalf "flops_f16" "",
@@ -94,7 +94,7 @@ counters! {
     L1Hits "l1_hit_sectors" "",
     /// Sectors that loads and atomic operations ask the model's L2 for.
     L2Reads "l2_read_sectors" "",
-    /// Those that it has.
+    /// Sectors that it has.
     L2Hits "l2_hit_sectors" "",
     /// Sectors that stores write into it.
     L2Writes "l2_write_sectors" "",
@@ -137,7 +137,7 @@ impl Counts {
         &self.0
     }
 
-    /// As [`Counts::all`] gives them; what is missing is 0.
+    /// The inverse of [`Counts::all`]; missing counts are 0.
     pub fn from_all(all: &[u64]) -> Counts {
         let mut counts = Counts::default();
         counts.0.iter_mut().zip(all).for_each(|(to, from)| *to = *from);

@@ -20,7 +20,7 @@ use super::flops;
 use super::sums::{Launched, Sums};
 use super::told::Profiler;
 
-/// A launch that is counted.
+/// A counted launch.
 pub struct CountedLaunch {
     pub(super) profiler: Arc<Profiler>,
     /// What was launched.
@@ -34,7 +34,7 @@ impl CountedLaunch {
         CountedLaunch { profiler, of, sums: Mutex::default() }
     }
 
-    /// The launch is over, at this time: tells what was counted.
+    /// The launch ended at this time: reports its counts.
     pub fn finish(&self, end_ns: u64) {
         self.profiler.tell(&self.of, &std::mem::take(&mut *lock(&self.sums)), end_ns);
     }
@@ -72,7 +72,7 @@ struct Touched {
 struct Counting {
     launch: Arc<CountedLaunch>,
     sums: Sums,
-    /// The current instruction: function, and place in it.
+    /// The current instruction: function, and index in it.
     now: (u32, u32),
     touched: Vec<Touched>,
     l1: Cache,
@@ -125,7 +125,7 @@ impl Counting {
         self.cached(&sectors, touched.access);
     }
 
-    /// What the model of caches makes of it: loads ask L1 first, stores go through it, atomic operations are done in L2.
+    /// Updates the model of caches: loads go to L1 first, stores go through it, atomic operations execute in L2.
     fn cached(&mut self, sectors: &[u64], access: Access) {
         let counts = self.sums.at(self.now);
         let mut written = 0;
@@ -157,7 +157,7 @@ fn shared(counts: &mut Counts, touched: &Touched) {
     names.into_iter().zip(values).for_each(|(name, value)| counts.add(name, value));
 }
 
-/// What an instruction is counted as, besides what it accesses.
+/// The counters of an instruction, besides those of its accesses.
 fn operation(counts: &mut Counts, ran: &Ran<'_>) {
     let active = u64::from(ran.active.count_ones());
     counts.add(Count::Instructions, 1);
@@ -195,7 +195,7 @@ impl BlockWatch for Counting {
     }
 
     fn touch(&mut self, touch: &Touch<'_>) -> Result<(), (usize, Cause)> {
-        // Constants have a cache of their own; barrier objects are counted as what is waited for.
+        // Constants have a separate cache; barrier objects are counted as waits.
         let constant = matches!(touch.inst.sem, Operation::Load(access) if access.constant);
         if constant || touch.inst.sem.class() == Class::Barrier {
             return Ok(());

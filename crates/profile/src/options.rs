@@ -5,9 +5,9 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// The file that launches are told in, which is there (`CUSHIM_PROFILE`); nothing is counted without.
+/// The existing file to which launches are reported (`CUSHIM_PROFILE`); nothing is counted without it.
 pub const FILE: &str = "CUSHIM_PROFILE";
-/// A part of the names of kernels that are counted, or a whole one behind `=`; all without.
+/// Counts only kernels whose names contain this, or equal the text after `=`; unset for all.
 pub const KERNEL: &str = "CUSHIM_PROFILE_KERNEL";
 /// How many launches of those are not counted, and then how many are: `SKIP,COUNT`.
 pub const LAUNCHES: &str = "CUSHIM_PROFILE_LAUNCHES";
@@ -17,14 +17,14 @@ pub const CACHES: &str = "CUSHIM_PROFILE_CACHES";
 /// `counted`: the process is traced, and launches' counters go into the trace (`CUSHIM_GPU_TIME`).
 pub const TRACE: &str = "CUSHIM_GPU_TIME";
 
-/// What is to be counted, and where it is told.
+/// What to count, and where to report it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Where it is told.
+    /// Where to report it.
     pub file: PathBuf,
-    /// A part of a kernel's name, mangled or as in the source; behind `=` all of it.
+    /// A part of a kernel's name, mangled or as in the source; after `=` all of it.
     pub kernel: Option<String>,
-    /// Launches that are left out at first.
+    /// The number of first launches to skip.
     pub skip: u64,
     /// Launches after those, if not all.
     pub count: Option<u64>,

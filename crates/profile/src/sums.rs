@@ -26,29 +26,29 @@ pub struct Launched {
     pub inner: bool,
     /// Number of its device.
     pub device: usize,
-    /// Number of its stream, 0 where that is not known.
+    /// Number of its stream, 0 if unknown.
     pub stream: u64,
     /// When it began, `CLOCK_MONOTONIC`, ns.
     pub start_ns: u64,
 }
 
-/// What is known of a launch: the counts of each instruction, by function and place.
+/// The counts of each instruction of a launch, by function and index.
 #[derive(Default)]
 pub struct Sums {
-    /// By function and place.
+    /// By function and index.
     pub counts: Vec<Vec<Counts>>,
     /// Sectors that were written into device memory.
     pub written: u64,
 }
 
 impl Sums {
-    /// The counts of an instruction: of function and place.
+    /// The counts of an instruction, by function and index.
     pub fn at(&mut self, (function, pc): (u32, u32)) -> &mut Counts {
         let (function, pc) = (function as usize, pc as usize);
         if self.counts.len() <= function {
             self.counts.resize_with(function + 1, Vec::new);
         }
-        // Grown to hold the place just before.
+        // The list was extended to contain the index just before.
         #[allow(clippy::indexing_slicing)]
         let own = &mut self.counts[function];
         if own.len() <= pc {

@@ -28,11 +28,11 @@ pub struct Profiler {
     launches: AtomicU64,
 }
 
-/// A row's place: function, file and line of the source, else its place in the PTX.
+/// A row's position: function, file and line of the source, else its position in the PTX.
 type Place = (Option<String>, Option<(String, u32)>, Option<String>);
 
 impl Profiler {
-    /// Into a file that is there, and is no link. `None` where it cannot be written.
+    /// Opens an existing file that is no link. `None` if it cannot be written.
     pub fn open(options: Options) -> Option<Profiler> {
         let file = Lines::open(&options.file)?;
         let traced = if options.traced { Traced::find() } else { None };
@@ -42,7 +42,7 @@ impl Profiler {
         Some(profiler)
     }
 
-    /// Whether launches are told to the trace, too.
+    /// Whether launches are reported to the trace, too.
     pub fn is_traced(&self) -> bool {
         self.traced.is_some()
     }
@@ -57,7 +57,7 @@ impl Profiler {
         behind.is_some_and(|n| self.options.count.is_none_or(|count| n < count))
     }
 
-    /// Tells a launch that is over since `end_ns`.
+    /// Reports a launch that ended at `end_ns`.
     pub fn tell(&self, of: &Launched, sums: &Sums, end_ns: u64) {
         let Some(kernel) = of.module.functions.get(of.kernel as usize) else { return };
         let three = |n: [u32; 3]| list(n.iter().map(u32::to_string));

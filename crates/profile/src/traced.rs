@@ -11,7 +11,7 @@ use cushim_abi::counted::{self, Counted};
 use super::count::Count;
 use super::sums::{Launched, Sums};
 
-/// Sectors that are written into device memory, which no instruction is counted for.
+/// Sectors written to device memory, which belong to no instruction.
 const WRITTEN: &str = "dram_write_sectors";
 
 static CALL: OnceLock<counted::Call> = OnceLock::new();
@@ -52,7 +52,7 @@ impl Traced {
         Some(Traced { work, names })
     }
 
-    /// Tells a launch that is over.
+    /// Reports a launch that ended.
     pub fn tell(&self, of: &Launched, symbol: &str, shared: u32, sums: &Sums, end_ns: u64) {
         let Ok(symbol) = CString::new(symbol) else { return };
         let total = sums.total();

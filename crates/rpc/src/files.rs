@@ -8,7 +8,7 @@ use std::ffi::{CStr, c_int, c_long};
 
 use libc::FILE;
 
-/// The lowest two bits of a device's stream: 1 standard input, 2 output, 3 error; 0 for a file of ours.
+/// The lowest two bits of a device's stream: 1 standard input, 2 output, 3 error; 0 for an opened file.
 const TAG: u64 = 3;
 
 unsafe extern "C" {
@@ -95,7 +95,8 @@ impl Streams {
         number
     }
 
-    /// Closes a file; a standard stream is only flushed, since the host goes on using it. None for no stream.
+    /// Closes a file; a standard stream is only flushed, because the host goes on using it. `None` if there is no
+    /// such stream.
     pub fn close(&mut self, number: u64) -> Option<c_int> {
         let stream = self.find(number)?;
         match self.files.remove(&number) {

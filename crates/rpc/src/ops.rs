@@ -103,8 +103,8 @@ pub(crate) fn word(value: u64) -> Packet {
     packet
 }
 
-/// Receives a packet of each lane and answers each with a word. Lanes are served in order, and all
-/// before any answer.
+/// Receives a packet of each lane and replies to each with a word. Lanes are served in order, and all before any
+/// reply.
 fn answer(
     port: &mut Port<'_>,
     mut one: impl FnMut(&Packet) -> Result<u64, Stop>,

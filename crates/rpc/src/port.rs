@@ -116,7 +116,7 @@ impl Line {
         self.word(self.shape.primary() + 4 * port as usize)
     }
 
-    /// The first port from `start` on, and then around, at which the device waits for us.
+    /// The first port from `start` on, wrapping around, at which the device waits for the host.
     pub(crate) fn asked(&self, start: u32) -> Option<u32> {
         let ports = self.shape.ports();
         let start = if start < ports { start } else { 0 };
@@ -149,7 +149,7 @@ pub struct Port<'a> {
     index: u32,
     mask: u64,
     opcode: u32,
-    /// The last operation was a receive: the packets are still ours.
+    /// The last operation was a receive: the host still owns the packets.
     received: bool,
 }
 
@@ -175,7 +175,7 @@ impl Port<'_> {
         self.line.most
     }
 
-    /// Waits until it is our turn. The device polls too: neither side can wake the other.
+    /// Waits until it is the host's turn. The device polls too: neither side can wake the other.
     fn wait(&self) -> Result<(), Stop> {
         let mut turns = 0u32;
         while !self.line.is_ours(self.index) {
@@ -309,7 +309,7 @@ impl Port<'_> {
         Ok(())
     }
 
-    /// Ends the conversation: what was received last is acknowledged.
+    /// Ends the conversation: acknowledges what was received last.
     pub(crate) fn close(mut self) {
         if self.received {
             self.hand_over();

@@ -53,7 +53,7 @@ pub fn object(data: &[u8]) {
     }
 }
 
-/// Any bytes as what a program and the process that has LLVM's library say to each other.
+/// Any bytes as the messages between a program and the process that has LLVM's library.
 pub fn wire(data: &[u8]) {
     cushim_ptx_jit::read_wire(data);
 }
@@ -434,7 +434,7 @@ const STEPS: u64 = 600;
 /// Bytes that choose a kernel of [`parting`].
 pub const PARTING: usize = 1000;
 
-/// The text of a kernel whose lanes part often.
+/// The text of a kernel whose lanes diverge often.
 pub fn parting(data: &[u8]) -> String {
     parting::program(data)
 }

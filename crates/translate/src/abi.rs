@@ -48,10 +48,10 @@ pub const EXTERNAL: &str = "cushim.external.";
 pub mod calls {
     /// Opcodes of this runtime's own have this letter.
     const OWN: u32 = (b'C' as u32) << 24;
-    /// `vprintf`: the device sends the format with its NUL; the host sends in word 0 how many bytes of arguments it
-    /// needs, which lie as CUDA lays them out; the device sends them. As long as the host sends addresses in word 1,
-    /// the device sends the strings there; a lane of which none is wanted has 0, and sends nothing. At last the host
-    /// sends in word 0 what `vprintf` returns.
+    /// `vprintf`: the device sends the format with its NUL; the host sends in word 0 the number of argument bytes
+    /// that it needs, in CUDA's layout; the device sends them. As long as the host sends addresses in word 1, the
+    /// device sends the strings there; a lane from which none is needed gets 0, and sends nothing. Finally the host
+    /// sends the result of `vprintf` in word 0.
     pub const PRINT: u32 = OWN;
     /// `__assertfail`: the device sends line, block and thread (seven words of 32 bits), then message, file and
     /// function; the host sends a packet that means nothing.
@@ -62,7 +62,7 @@ pub mod calls {
     pub const FREE: u32 = OWN + 2;
 }
 
-/// What stands behind a kernel's parameters. 64 bytes, little-endian, aligned to 8.
+/// The data after a kernel's parameters. 64 bytes, little-endian, aligned to 8.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(C)]
 pub struct LaunchArguments {
@@ -72,7 +72,7 @@ pub struct LaunchArguments {
     pub block: [u32; 3],
     /// Dynamic shared memory, in bytes.
     pub dynamic_shared_bytes: u32,
-    /// How threads lie in waves: a [`Lanes`] that [`Facts::lanes`] allows.
+    /// The mapping of threads to waves: a [`Lanes`] that [`Facts::lanes`] allows.
     pub lanes_layout: u32,
     /// The address of the client of a host call buffer ([`calls`]); 0 for a kernel without [`Facts::host_calls`].
     pub rpc: u64,
@@ -101,7 +101,7 @@ impl LaunchArguments {
     }
 }
 
-/// How the threads of a block lie in waves.
+/// The mapping of a block's threads to waves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u32)]
 pub enum Lanes {
@@ -148,7 +148,7 @@ pub struct Facts {
     pub parameter_bytes: u32,
     /// Where [`LaunchArguments`] stands.
     pub launch_offset: u32,
-    /// The layouts that may be used, the better one first. Of blocks that none of them has room for, a launch is
+    /// The layouts that may be used, the better one first. If none of them has room for the block, the launch is
     /// refused.
     pub lanes: Vec<Lanes>,
     /// Static shared memory as PTX declares it, in bytes.
@@ -174,13 +174,13 @@ impl Facts {
     }
 }
 
-/// The symbol of a table in each code object that says what is known of its kernels ([`Facts::read`]).
+/// The symbol of a table in each code object with the properties of its kernels ([`Facts::read`]).
 pub const TABLE: &str = "cushim.kernels";
 /// How the table begins.
 const HEAD: &str = "cushim kernels 2";
 
 impl Facts {
-    /// The table of kernels: a line of text for each, its fields behind each other with tabs between them.
+    /// The table of kernels: a line of text for each, its fields separated by tabs.
     pub fn table(all: &[Facts]) -> String {
         let lines = all.iter().map(|f| {
             let lanes: String = f.lanes.iter().map(|l| l.letter()).collect();
@@ -197,7 +197,7 @@ impl Facts {
         format!("{HEAD}\n{}", lines.collect::<String>())
     }
 
-    /// What such a table says; `None` if it is none.
+    /// Parses such a table; `None` if it is invalid.
     pub fn read(table: &str) -> Option<Vec<Facts>> {
         let mut lines = table.trim_end_matches('\0').lines();
         if lines.next()? != HEAD {
@@ -232,7 +232,7 @@ impl Facts {
     }
 }
 
-/// Where [`LaunchArguments`] stands behind so many bytes of parameters.
+/// The offset of [`LaunchArguments`] after so many bytes of parameters.
 pub fn launch_offset(parameter_bytes: u32) -> u32 {
     parameter_bytes.next_multiple_of(8)
 }

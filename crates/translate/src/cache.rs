@@ -21,18 +21,18 @@ const LARGEST: u64 = 256 << 20;
 /// Bytes of all files together; the oldest go.
 const LIMIT: u64 = 1 << 30;
 
-/// A folder with what is kept.
+/// A folder of cached entries.
 #[derive(Debug, Clone)]
 pub struct Cache {
     path: PathBuf,
 }
 
-/// What something that is kept depends on.
+/// A hash of everything that an entry depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Key([u8; HASH]);
 
 impl Key {
-    /// Of these parts, in this order, and of cushim's version.
+    /// The key of these parts, in this order, and of cushim's version.
     pub fn of(parts: &[&[u8]]) -> Key {
         let mut hash = Sha256::new();
         for part in parts.iter().copied().chain([env!("CARGO_PKG_VERSION").as_bytes()]) {
@@ -47,7 +47,7 @@ impl Key {
     }
 }
 
-/// Belongs to the user, and nobody else may write to it.
+/// Whether it belongs to the user, and nobody else may write to it.
 fn is_ours(about: &Metadata) -> bool {
     // SAFETY: asks for a number.
     let user = unsafe { libc::geteuid() };
@@ -84,7 +84,7 @@ impl Cache {
         (summed(key, code) == *hash).then(|| code.to_vec())
     }
 
-    /// Keeps a code object, or another answer.
+    /// Stores a code object, or another result.
     pub fn store(&self, key: &Key, code: &[u8]) {
         if !self.path.is_dir() {
             let _ = DirBuilder::new().recursive(true).mode(0o700).create(&self.path);
@@ -112,7 +112,7 @@ impl Cache {
     }
 }
 
-/// What stands behind the code: it is this code, and for this key.
+/// The hash at the end of an entry: it proves that this is the code for this key.
 fn summed(key: &Key, code: &[u8]) -> [u8; HASH] {
     let mut hash = Sha256::new();
     hash.update(key.0);

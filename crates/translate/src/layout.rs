@@ -24,10 +24,10 @@ pub(crate) fn allowed(module: &Module, kernel: u32, target: &Target) -> Vec<Lane
     }
 }
 
-/// The largest functions that are looked at, in blocks: for loops, and for where barriers stand.
+/// The largest functions that are analysed, in blocks: for loops, and for the positions of barriers.
 const MOST_BLOCKS: [usize; 2] = [2000, 300];
 
-/// Whether two warps may go on together always.
+/// Whether two warps can always progress together.
 fn independent(module: &Module, kernel: u32) -> bool {
     module.reachable(kernel).iter().all(|n| {
         let Some(f) = module.functions.get(*n as usize) else { return false };
@@ -60,7 +60,7 @@ fn spins(f: &Function) -> bool {
     })
 }
 
-/// Whether a kernel, or what it calls, names dynamic shared memory.
+/// Whether a kernel, or a function that it calls, names dynamic shared memory.
 pub(crate) fn names_dynamic_shared(module: &Module, kernel: u32) -> bool {
     module.reachable(kernel).iter().any(|n| {
         let used = module.functions.get(*n as usize).map_or(&[][..], |f| &f.shared_used);

@@ -4,7 +4,7 @@
 //! installed compiler, a cache. Must not know how code objects are loaded or launched; [`abi`] has what a launcher
 //! needs to know.
 
-// The text comes from anywhere: what is not as expected is refused.
+// The text comes from anywhere: unexpected input is refused.
 #![cfg_attr(
     not(test),
     deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)

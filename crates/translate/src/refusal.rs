@@ -3,12 +3,12 @@
 use cushim_ptx::Pos;
 use std::fmt;
 
-/// A kernel that has no code, and the first thing that is the reason.
+/// A kernel without code, and the first reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     /// The kernel.
     pub kernel: String,
-    /// The function that it stands in: the kernel itself, or one that it calls.
+    /// The function that contains it: the kernel itself, or one that it calls.
     pub function: String,
     /// Where in the PTX text.
     pub pos: Pos,

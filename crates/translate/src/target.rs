@@ -9,8 +9,8 @@ pub struct Target {
 }
 
 impl Target {
-    /// The target of a name as LLVM has it: `gfx90a`, `gfx1030`, with features behind colons (`gfx90a:xnack-`). `None` if it is
-    /// no such name.
+    /// The target of an LLVM name: `gfx90a`, `gfx1030`, with features after colons (`gfx90a:xnack-`). `None` if the
+    /// name is invalid.
     pub fn from_name(name: &str) -> Option<Target> {
         let processor = name.split(':').next().unwrap_or_default();
         let number = processor.strip_prefix("gfx")?;

@@ -13,11 +13,11 @@ use cushim_ptx::ir::Module;
 /// A module's code for one target.
 #[derive(Debug, Clone)]
 pub struct Translated {
-    /// The code object; `None` where every kernel is refused, or there is none.
+    /// The code object; `None` if every kernel is refused, or there is none.
     pub object: Option<Vec<u8>>,
     /// The kernels in it.
     pub kernels: Vec<Facts>,
-    /// The kernels that are not.
+    /// The refused kernels.
     pub refused: Vec<Refusal>,
 }
 
@@ -37,7 +37,7 @@ pub fn module(text: &str) -> Result<Module, cushim_ptx::Error> {
 /// The code object of a module for a target.
 ///
 /// # Errors
-/// The compiler cannot be started, or does not take what was made.
+/// The compiler cannot be started, or refuses the generated code.
 pub fn translate(
     module: &Module,
     target: &Target,
@@ -52,7 +52,7 @@ pub fn translate(
     Ok(Translated { object, kernels: made.kernels, refused: made.refused })
 }
 
-/// The code object of what was emitted for a target, kept or made now.
+/// The code object of emitted code for a target, cached or compiled now.
 ///
 /// # Errors
 /// As [`translate`].

@@ -35,7 +35,7 @@ pub fn address(index: usize) -> Option<usize> {
     }
 }
 
-/// Whether it has libcuda's name and lies beside this library.
+/// Whether it has libcuda's name and is beside this library.
 fn is_thin(object: &Object) -> bool {
     static FOLDER: OnceLock<Option<std::path::PathBuf>> = OnceLock::new();
     if object.soname() != Some(c"libcuda.so.1") {

@@ -73,7 +73,7 @@ pub(super) fn control<M: Memory + ?Sized>(
         C::Message => message(wave, memory, inst)?,
         C::Halt => return Err(refused("s_sethalt without a debugger")),
         C::Trap => match inst.offset & 0xff {
-            // A breakpoint without a debugger goes on.
+            // A breakpoint without a debugger continues.
             3 => Next::On,
             number => return Err(Stop::Trap { number: number as u32, pc: 0 }),
         },

@@ -72,8 +72,8 @@ fn move_relative(wave: &mut Wave, inst: &Inst, from: bool, to: bool) -> Result<(
     Ok(())
 }
 
-/// v_permlane16 and v_permlanex16: two scalars have four bits for each lane of a row of 16. op_sel says whether lanes that
-/// are off are sources (bit 0), and whether they read as zero (bit 1) or leave the destination.
+/// v_permlane16 and v_permlanex16: two scalars have four bits for each lane of a row of 16. op_sel says whether
+/// inactive lanes are sources (bit 0), and whether they read as zero (bit 1) or leave the destination.
 fn perm_lane(wave: &mut Wave, inst: &Inst, other: bool) -> Result<(), Stop> {
     let (to, exec) = (vector(inst.dst)?, wave.exec());
     let from = wave.v[vector(inst.src[0])?];

@@ -22,7 +22,7 @@ pub(super) fn read(lds: &[u32], offset: u64, bytes: usize, to: &mut [u32; 16]) {
     }
 }
 
-/// Writes bytes that are inside.
+/// Writes bytes that are in range.
 pub(super) fn write(lds: &mut [u32], offset: u64, bytes: usize, from: &[u32; 16]) {
     if offset.is_multiple_of(4) && bytes.is_multiple_of(4) {
         for i in 0..bytes / 4 {

@@ -31,7 +31,7 @@ use state::{Next, refused};
 #[derive(Debug)]
 struct Block {
     insts: Vec<Inst>,
-    /// The instruction behind them, if it cannot be decoded.
+    /// The instruction after them, if it cannot be decoded.
     bad: Option<decode::Error>,
 }
 
@@ -103,8 +103,7 @@ fn fetch<M: Memory + ?Sized>(at: u64, memory: &mut Checked<'_, M>) -> ([u32; 3],
     (words, 3)
 }
 
-/// Runs a wave until it waits, ends, or has run about `turn` instructions. Errors: why it cannot go
-/// on.
+/// Runs a wave until it waits, ends, or has run about `turn` instructions. Errors: why it cannot continue.
 pub fn run<M: Memory + ?Sized>(
     wave: &mut Wave,
     group: &mut Group<'_, M>,
@@ -147,7 +146,7 @@ pub fn run<M: Memory + ?Sized>(
     Ok(())
 }
 
-/// Adds its place to a stop; the wave is at the instruction.
+/// Adds its address to a stop; the wave is at the instruction.
 fn located<M: Memory + ?Sized>(
     stop: Stop,
     at: u64,

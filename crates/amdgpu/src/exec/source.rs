@@ -190,7 +190,7 @@ pub(super) fn dpp(lanes: &mut Lanes, dpp: Dpp, exec: u64) -> u64 {
     written & exec
 }
 
-/// The first source's lanes by DPP8: `selects` has three bits for each lane of eight. A lane that is off reads as zero.
+/// The first source's lanes by DPP8: `selects` has three bits for each lane of eight. An inactive lane reads as zero.
 pub(super) fn dpp8(lanes: &mut Lanes, selects: u32, inactive: bool, exec: u64) {
     let (from, high) = (lanes.s[0], lanes.h[0]);
     for lane in 0..LANES {

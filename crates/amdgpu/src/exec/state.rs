@@ -2,12 +2,12 @@
 
 use crate::memory::{Checked, Fault, Memory};
 
-/// Why a wave cannot go on.
+/// Why a wave cannot continue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stop {
     /// A memory fault.
     Memory(Fault),
-    /// An unknown or unsupported instruction, the reason, and its place.
+    /// An unknown or unsupported instruction, the reason, and its address.
     Instruction {
         /// Its address.
         pc: u64,
@@ -36,11 +36,11 @@ impl From<Fault> for Stop {
 /// What comes after an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// The one behind it.
+    /// The next one.
     On,
     /// Another.
     Jump,
-    /// The one behind it, when other waves have had their turn.
+    /// The next one, after other waves have had their turn.
     Pause,
 }
 
@@ -51,11 +51,11 @@ pub struct Group<'m, M: Memory + ?Sized> {
     pub memory: Checked<'m, M>,
     /// LDS in words.
     pub lds: Vec<u32>,
-    /// Instructions, each counted for all its lanes that are on.
+    /// Instructions, each counted for all its active lanes.
     pub executed: u64,
 }
 
-/// An instruction that is not executed.
+/// An unsupported instruction.
 pub fn refused(why: impl Into<String>) -> Stop {
     Stop::Instruction { pc: 0, words: Vec::new(), why: why.into() }
 }

@@ -30,7 +30,7 @@ fn sources(wave: &Wave, lanes: &mut Lanes, inst: &Inst, kinds: &[Kind]) -> Resul
     })
 }
 
-/// Writes the lanes that are on.
+/// Writes the active lanes.
 #[inline]
 fn merge(to: &mut Reg, from: &Reg, exec: u64) {
     if exec == u64::MAX {
@@ -124,7 +124,7 @@ fn finish(wave: &Wave, lanes: &mut Lanes, inst: &Inst, row: &Vector) -> Result<(
         }
     };
     let packed = inst.encoding == Encoding::Vop3p;
-    // omod belongs to VOP3 and SDWA; VOP3P has other bits in its place.
+    // omod belongs to VOP3 and SDWA; VOP3P has other bits there.
     let adjust = |x: f64| limit(if packed { x } else { x * factor });
     match row.dst {
         Kind::F32 | Kind::F32x2 => {

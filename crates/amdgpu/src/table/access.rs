@@ -80,14 +80,14 @@ pub enum Op {
         /// The former value is returned, for LDS; other spaces have a bit for it.
         returns: bool,
     },
-    /// Two words from two places of LDS.
+    /// Two words from two addresses of LDS.
     Read2 {
         /// Bytes of one.
         bytes: u8,
         /// The unit of offsets, in units of `bytes`.
         stride: u8,
     },
-    /// Two words to two places of LDS.
+    /// Two words to two addresses of LDS.
     Write2 {
         /// Bytes of one.
         bytes: u8,
@@ -107,7 +107,7 @@ pub enum Op {
     Permute,
     /// Lanes of a register, fetched.
     Bpermute,
-    /// A counter in LDS by the number of lanes that are on.
+    /// A counter in LDS by the number of active lanes.
     Count {
         /// Up, or down.
         add: bool,

@@ -19,7 +19,7 @@ pub enum Kind {
     B32,
     /// A float.
     F32,
-    /// 32 bits that are moved, to which abs and neg apply.
+    /// 32-bit moves, to which abs and neg apply.
     M32,
     /// 64 bits in two registers.
     B64,
@@ -199,7 +199,7 @@ pub struct Row {
     pub exec: Exec,
 }
 
-/// An instruction that is known and not executed.
+/// An instruction that is decoded but not executed.
 pub const fn refused(op: u16, name: &'static str) -> Row {
     Row { op, name, exec: Exec::Refused }
 }

@@ -25,26 +25,26 @@ pub struct Block {
     pub(super) launch: Arc<CheckedLaunch>,
     pub(super) index: [u32; 3],
     pub(super) order: Order,
-    /// Its number among all that have run.
+    /// Its number among all blocks that have run.
     number: u32,
     serial: u64,
     /// When it has last heard of what other blocks did.
     heard: u64,
     generation: u64,
-    /// All blocks of smaller numbers are of launches that are ordered before its own.
+    /// All blocks of smaller numbers belong to launches that are ordered before this one's.
     floor: Option<u32>,
     /// Its shared memory.
     shared: Vec<Row>,
-    /// What instructions do, by their places.
+    /// The effects of instructions, by their positions.
     known: Known,
-    /// Writes that are a race only if they change something, and what was there before.
+    /// Writes that are a race only if they change something, and the old contents.
     suspects: Vec<(Found, Vec<u8>)>,
     /// Reads that are a race only if no atomic operation of their thread follows.
     retries: Retries,
     races: bool,
 }
 
-/// An access, by whom, and the one that it races with.
+/// An access, its thread, and the access that it races with.
 type Race = (Place, When, (When, What));
 
 impl Block {
@@ -97,10 +97,10 @@ impl Block {
         }
     }
 
-    /// Before lanes do anything: what they waited for has come.
+    /// Called before lanes do anything: what they waited for has happened.
     #[inline]
     fn go_on(&mut self, warp: u32, lanes: u32) {
-        // Nearly always there is nothing to do, and this is asked for each access.
+        // Nearly always there is nothing to do, and this runs for each access.
         if self.order.waits(warp) || self.order.is_full() || !self.suspects.is_empty() {
             self.go_on_from(warp, lanes);
         }
@@ -116,7 +116,7 @@ impl Block {
             self.tell_ended(&incomplete);
         }
         if self.races && self.order.is_full() {
-            // The block goes on under another number, and all it has done is over for itself.
+            // The block continues under another number, and everything it has done is ordered before itself.
             let launch = self.launch.clone();
             let mut races = lock(&launch.checker.races);
             races.over(self.number);
@@ -125,7 +125,7 @@ impl Block {
         }
     }
 
-    /// The block goes on under another number.
+    /// The block continues under another number.
     fn renumber(&mut self, races: &mut Races) {
         self.number = races.begin(&self.launch.of, self.index, self.serial);
         if races.generation != self.generation {
@@ -188,7 +188,7 @@ impl Block {
         }
     }
 
-    /// Lanes come to a fence, to what they do together, or to the barrier of the cluster.
+    /// Lanes execute a fence, a collective, or the cluster's barrier.
     pub fn order(&mut self, warp: u32, lanes: u32, inst: &Inst, members: Option<&[u32; 32]>) {
         self.go_on(warp, lanes);
         let scope = match inst.sem {
@@ -211,7 +211,7 @@ impl Block {
         }
     }
 
-    /// Lanes come to a barrier of the block.
+    /// Lanes arrive at a barrier of the block.
     pub fn arrive(&mut self, warp: u32, lanes: u32, inst: &Inst, number: u32, count: Option<u32>) {
         self.go_on(warp, lanes);
         self.look_at_barrier(warp, lanes, inst, number, count);
@@ -268,7 +268,7 @@ impl Block {
         if all.is_empty() {
             return;
         }
-        // A reader in another block may do more while that block runs; of one that has ended all is known.
+        // A reader in another block may do more while that block runs; of a completed one everything is known.
         all.retain(|(_, _, (old, did))| {
             did.writes() || !does.strong || old.block() == own || races.has_ended(*old)
         });
@@ -277,11 +277,11 @@ impl Block {
         self.judge(touch, site, all.into_iter().map(|(at, when, old)| (place(at), when, old)));
     }
 
-    /// Tells the races of an access, unless what comes may show that one is none.
+    /// Reports the races of an access, unless later events may show that one is none.
     fn judge(&mut self, touch: &Touch<'_>, site: u32, all: impl Iterator<Item = Race>) {
         for (place, when, (old, did)) in all {
             let found = self.found(when, touch, site, (old, did), place);
-            // A write of what is there already changes nothing for anybody.
+            // A write of the same value changes nothing for other threads.
             let mut before = vec![0; touch.bytes as usize];
             let global = matches!(place, Place::Global { .. });
             if touch.access == Access::Read && did.is_atomic() {

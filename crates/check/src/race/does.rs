@@ -10,16 +10,16 @@ use cushim_ptx::exec::Access;
 use cushim_ptx::ir::Inst;
 use cushim_ptx::sem::{Operation, Order as Word, Scope};
 
-/// A place in the code, and whether it reads.
+/// A position in the code, and whether it reads.
 type Key = (Pos, bool);
 
-/// So many places in the code are found quickly.
+/// The number of positions that are cached.
 const RECENT: usize = 256;
 
 /// What an instruction does to the order of threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Effect {
-    /// The block's other threads, and other blocks, hear of what was done before.
+    /// It publishes earlier accesses to the block's other threads, and to other blocks.
     pub releases: [bool; 2],
     /// It hears of what others have done.
     pub acquires: bool,
@@ -55,7 +55,7 @@ fn effect_of(inst: &Inst) -> (Effect, bool) {
 /// What an instruction does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Does {
-    /// The number of its place in the code; none where there are too many.
+    /// The number of its position in the code; none if there are too many.
     pub site: Option<u32>,
     /// To the order of threads.
     pub effect: Effect,
@@ -63,7 +63,7 @@ pub struct Does {
     pub strong: bool,
     /// Its lanes access the memory, not what copies for them, nor a barrier object.
     pub accesses: bool,
-    /// It copies, and tells others once that is done.
+    /// It copies, and signals the completion.
     pub copies: bool,
 }
 
@@ -84,7 +84,7 @@ impl Does {
 #[derive(Debug)]
 pub struct Known {
     all: HashMap<Key, Does>,
-    /// Those that were asked for last, by lines of the text.
+    /// The latest lookups, by lines of the text.
     recent: [Option<(Key, Does)>; RECENT],
 }
 
@@ -95,7 +95,7 @@ impl Default for Known {
 }
 
 impl Known {
-    /// What an instruction does by this access; `site` makes the number of its place.
+    /// The effect of an instruction's access; `site` assigns the number of its position.
     #[inline]
     pub fn of(&mut self, inst: &Inst, access: Access, site: impl FnOnce() -> Option<u32>) -> Does {
         let key = (inst.pos, access == Access::Read);

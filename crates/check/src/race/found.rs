@@ -19,14 +19,14 @@ pub struct Told {
 /// Memory that two threads access.
 #[derive(Debug, Clone, Copy)]
 pub enum Place {
-    /// Of the block.
+    /// Shared memory of the block.
     Shared {
         /// The address.
         at: u64,
         /// How many bytes.
         bytes: u64,
     },
-    /// Of all.
+    /// Global memory.
     Global {
         /// The address.
         at: u64,

@@ -21,7 +21,7 @@ const RECENT: usize = 64;
 pub struct Memory {
     pages: Vec<Box<[Row]>>,
     places: HashMap<u64, usize>,
-    /// Numbers and places of those that were asked for last.
+    /// Numbers and locations of the latest lookups.
     recent: Vec<(u64, usize)>,
 }
 
@@ -44,7 +44,7 @@ impl Memory {
         place
     }
 
-    /// Forgets what was done to bytes, and to the words that they are part of.
+    /// Forgets the accesses to bytes, and to the words that contain them.
     pub fn forget(&mut self, at: u64, bytes: u64) {
         if bytes == 0 {
             return;

@@ -32,12 +32,12 @@ use memory::Memory;
 use order::Clock;
 use record::{MOST_BLOCKS, When};
 
-/// Launches that are remembered, at most.
+/// The most launches that are remembered.
 const MOST_LAUNCHES: usize = 1 << 16;
 /// Places in the code, at most.
 const MOST_SITES: usize = 1 << 23;
 
-/// A place in the code that accesses memory.
+/// A position in the code that accesses memory.
 #[derive(Clone)]
 struct Site {
     launch: Arc<Launched>,
@@ -45,16 +45,16 @@ struct Site {
     access: Access,
 }
 
-/// Blocks and launches that are remembered.
+/// The remembered blocks and launches.
 type Known<'a> = (&'a [Ran], &'a [Arc<Launched>]);
 
 /// A block that has run, or runs.
 struct Ran {
     launch: u32,
     index: [u32; 3],
-    /// Which of the launch's blocks it is: one that has done much has several numbers.
+    /// Which of the launch's blocks it is: a block with many accesses has several numbers.
     serial: u64,
-    /// All that it has done under this number is over for the others.
+    /// Everything that it has done under this number is ordered before the others.
     over: bool,
     /// All its threads have ended.
     ended: bool,
@@ -64,7 +64,7 @@ struct Ran {
     since: u64,
 }
 
-/// Two places in the code, and where the host's stacks matter the launch and the allocation.
+/// Two positions in the code, and if the host's stacks matter, the launch and the allocation.
 type Told = (u32, u32, Option<(u32, u64)>);
 
 /// What is remembered of memory, and of who accessed it.
@@ -82,12 +82,12 @@ pub struct Races {
     serials: u64,
     /// How often all was forgotten.
     generation: u64,
-    /// What was told of.
+    /// What was reported.
     known: HashSet<Told>,
 }
 
 impl Races {
-    /// Forgets what was done to memory that is there from now on, or not any more.
+    /// Forgets the accesses to memory that is allocated now, or freed.
     pub fn forget(&mut self, at: u64, bytes: u64) {
         self.memory.forget(at, bytes);
     }
@@ -97,12 +97,12 @@ impl Races {
         let generation = self.generation + 1;
         let known = std::mem::take(&mut self.known);
         let (clock, serials) = (self.clock, self.serials);
-        // Places keep their numbers, so that nothing is told twice.
+        // Positions keep their numbers, so that nothing is reported twice.
         let (sites, numbers) = (std::mem::take(&mut self.sites), std::mem::take(&mut self.numbers));
         *self = Races { generation, known, clock, serials, sites, numbers, ..Races::default() };
     }
 
-    /// A block begins, or one goes on under another number. Gives that.
+    /// Starts a block, or continues one under another number. Returns that number.
     fn begin(&mut self, launch: &Arc<Launched>, index: [u32; 3], serial: u64) -> u32 {
         if self.blocks.len() >= MOST_BLOCKS || self.launches.len() >= MOST_LAUNCHES {
             self.restart();
@@ -128,7 +128,7 @@ impl Races {
         self.serials
     }
 
-    /// The number of a place in the code; `None` where there are too many.
+    /// The number of a position in the code; `None` if there are too many.
     fn site(&mut self, launch: &Arc<Launched>, pos: Pos, access: Access) -> Option<u32> {
         let key = (Arc::as_ptr(&launch.module).addr(), launch.kernel, pos, access == Access::Read);
         if let Some(known) = self.numbers.get(&key) {
@@ -141,7 +141,7 @@ impl Races {
         (number < MOST_SITES).then_some(number as u32)
     }
 
-    /// All blocks of smaller numbers are of launches that are ordered before that of a block.
+    /// All blocks of smaller numbers belong to launches that are ordered before that of a block.
     fn floor(&self, block: u32) -> u32 {
         let Some(own) = self.blocks.get(block as usize).map(|ran| ran.launch) else { return 0 };
         let Some(launch) = self.launches.get(own as usize) else { return 0 };
@@ -155,7 +155,7 @@ impl Races {
         self.blocks.get(when.block() as usize).is_none_or(|ran| ran.ended)
     }
 
-    /// A block tells others what it has done.
+    /// A block publishes what it has done.
     fn told(&mut self, block: u32, what: &Clock) {
         self.clock += 1;
         let now = self.clock;
@@ -174,7 +174,7 @@ impl Races {
         }
     }
 
-    /// A block goes on under another number.
+    /// A block continues under another number.
     fn over(&mut self, block: u32) {
         if let Some(ran) = self.blocks.get_mut(block as usize) {
             ran.over = true;
@@ -182,7 +182,7 @@ impl Races {
     }
 }
 
-/// Whether an access of another block is over for one that has last heard of others at `heard`.
+/// Whether an access of another block is ordered before one that last acquired at `heard`.
 fn is_over((blocks, launches): Known<'_>, old: When, block: u32, heard: u64) -> bool {
     let get = |block: u32| {
         let ran = blocks.get(block as usize)?;
@@ -197,7 +197,7 @@ fn is_over((blocks, launches): Known<'_>, old: When, block: u32, heard: u64) -> 
     let told = ran.told.as_ref().and_then(|told| told.get(old.warp()));
     let told = told.is_some_and(|told| *told > old.epoch());
     match ran.launch == own.launch {
-        // Blocks of a cluster have barriers of their own.
+        // Blocks of a cluster have the cluster's barrier.
         true => launch.cluster > 1 || told && heard > ran.since,
         false => told || !by.is_beside(launch),
     }

@@ -15,7 +15,7 @@ const WARPS: usize = 32;
 /// Barriers of a block.
 const BARRIERS: usize = cushim_ptx::sem::BARRIERS as usize;
 
-/// How far each warp is known to have come: what it did in earlier epochs is over.
+/// A vector clock: the epoch of each warp whose earlier accesses are ordered before.
 pub type Clock = [u16; WARPS];
 
 fn join(to: &mut Clock, from: &Clock) {
@@ -25,21 +25,21 @@ fn join(to: &mut Clock, from: &Clock) {
 /// A barrier of a block.
 #[derive(Debug, Clone, Default)]
 struct Barrier {
-    /// What those bring who have come since it last let go.
+    /// The clocks of the warps that arrived since the last release.
     open: Clock,
     /// What all brought before.
     closed: Clock,
-    /// Lanes that have come, by warp.
+    /// Arrived lanes, by warp.
     came: [u32; WARPS],
     /// How often it has let go.
     turn: u32,
-    /// Threads that it is for, where those who came said so.
+    /// The number of threads, if the arriving ones gave it.
     count: Option<u32>,
     /// Where those who came last are in the code, by warp.
     at: [Option<Pos>; WARPS],
 }
 
-/// Lanes that have come to a barrier and not gone on.
+/// Lanes that wait at a barrier.
 #[derive(Debug, Clone, Copy, Default)]
 struct Waiting {
     lanes: u32,
@@ -51,11 +51,11 @@ struct Waiting {
 pub struct Incomplete {
     /// The barrier.
     pub number: usize,
-    /// An instruction that threads came to.
+    /// An instruction at which threads arrived.
     pub at: Pos,
-    /// Warp and lane of a thread that came to it.
+    /// Warp and lane of a thread that arrived.
     pub came: (u32, usize),
-    /// Threads that have ended, as lanes by warp.
+    /// Exited threads, as lanes by warp.
     pub ended: [u32; WARPS],
 }
 
@@ -65,12 +65,12 @@ pub struct Order {
     clocks: [Clock; WARPS],
     steps: [u16; WARPS],
     waiting: Vec<[Waiting; 16]>,
-    /// Of each warp, the barriers at which lanes of it wait.
+    /// For each warp, the barriers at which lanes of it wait.
     waits: [u16; WARPS],
     barriers: Vec<Barrier>,
     /// Where all fences meet.
     fences: Clock,
-    /// Lanes that there are.
+    /// The existing lanes.
     full: [u32; WARPS],
     /// A warp has no epochs left.
     spent: bool,
@@ -119,7 +119,7 @@ impl Order {
         self.now(0, warp, 0).moment() > old.moment()
     }
 
-    /// Whether lanes of a warp have come to a barrier and not gone on.
+    /// Whether lanes of a warp wait at a barrier.
     #[inline]
     pub fn waits(&self, warp: u32) -> bool {
         self.waits[warp as usize % WARPS] != 0
@@ -152,7 +152,7 @@ impl Order {
         }
     }
 
-    /// A warp tells the others of its block what it has done; what it knows.
+    /// A warp publishes what it has done to its block; returns its clock.
     pub fn release(&mut self, warp: u32) -> Clock {
         let w = warp as usize % WARPS;
         self.next_epoch(w);
@@ -165,7 +165,7 @@ impl Order {
         self.hear(warp as usize % WARPS, &{ self.fences });
     }
 
-    /// Lanes come to a barrier, and wait there or go on.
+    /// Lanes arrive at a barrier, and wait there or continue.
     pub fn arrive(
         &mut self,
         warp: u32,
@@ -213,7 +213,7 @@ impl Order {
         }
     }
 
-    /// The first of those who waited goes on: all who were waited for have come or ended.
+    /// Releases the first waiting phase: all expected threads have arrived or exited.
     fn let_go(&mut self, n: usize) -> Option<Incomplete> {
         let barrier = &mut self.barriers[n];
         let mut incomplete = None;
@@ -242,7 +242,7 @@ impl Order {
         incomplete
     }
 
-    /// Where lanes of a warp have come to the turn of a barrier that is to come.
+    /// The position where lanes of a warp have arrived at the coming phase of a barrier.
     pub fn place(&self, number: u32, warp: u32) -> Option<Pos> {
         self.barriers[number as usize % BARRIERS].at[warp as usize % WARPS]
     }

@@ -6,7 +6,7 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct When(u64);
 
-/// How many blocks can be told apart.
+/// The number of blocks that can be distinguished.
 pub const MOST_BLOCKS: usize = 1 << 22;
 /// How often a warp may meet others, and how often its lanes may meet between two of those.
 pub const MOST_EPOCHS: u16 = u16::MAX - 1;
@@ -67,8 +67,8 @@ impl When {
 pub struct What(u32);
 
 impl What {
-    /// An access of some of the four bytes at a place of the code, whose number has 24 bits. `strong`: such accesses do
-    /// not race with each other.
+    /// An access to some of the four bytes at a position of the code, whose number has 24 bits. `strong`: such
+    /// accesses do not race with each other.
     pub const fn new(bytes: u32, writes: bool, strong: bool, site: u32) -> What {
         What(site << 8 | (writes as u32) << 5 | (strong as u32) << 4 | bytes & 15)
     }
@@ -83,7 +83,7 @@ impl What {
         self.0 & 15
     }
 
-    /// Whether it may run at the same time as others that are.
+    /// Whether it may run at the same time as other strong accesses.
     pub fn is_strong(self) -> bool {
         self.0 >> 4 & 1 != 0
     }
@@ -98,7 +98,7 @@ impl What {
         self.is_strong() && self.writes()
     }
 
-    /// The number of the place in the code.
+    /// The number of the position in the code.
     pub fn site(self) -> u32 {
         self.0 >> 8
     }
@@ -111,7 +111,7 @@ impl What {
     }
 }
 
-/// Four bytes of memory: the last write, and two reads behind it.
+/// Four bytes of memory: the last write, and two later reads.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Cell {
     when: [When; 3],

@@ -8,7 +8,7 @@
 use super::found::{Found, Place};
 use super::record::When;
 
-/// So many are remembered in a block at most; more of them are not told of.
+/// The most reads that are remembered in a block; further ones are not reported.
 const MOST: usize = 1 << 12;
 
 /// A thread's read of some bytes.
@@ -37,7 +37,7 @@ impl Retries {
         }
     }
 
-    /// Whether there is none.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -52,7 +52,7 @@ impl Retries {
         }
     }
 
-    /// The block ends: what is left are races.
+    /// The block ends: the remaining reads are races.
     pub fn take(&mut self) -> Vec<Found> {
         std::mem::take(&mut self.0).into_iter().map(|read| read.found).collect()
     }

@@ -17,7 +17,7 @@ const TWO: u8 = 32;
 /// Lanes of a warp, and the words of a row that they access, all four bytes of each, by one instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Entry {
-    /// When. Its lane is that of word 0, whether or not that is among the words.
+    /// The time of the access. Its lane is that of word 0, whether or not that is among the words.
     when: When,
     /// What they do.
     what: What,
@@ -38,7 +38,7 @@ impl Entry {
         Entry { when, what, words, lanes: TWO + (other as u8 & 31) }
     }
 
-    /// Whether both mean the same lane for each word; false where that is not known.
+    /// Whether both have the same lane for each word; false if unknown.
     #[inline]
     fn has_lanes_of(&self, other: &Entry) -> bool {
         self.lanes == other.lanes && self.lanes < TWO && self.when.is_of(other.when)
@@ -62,9 +62,9 @@ pub struct Row {
 }
 
 impl Row {
-    /// Takes note of an access, unless it may conflict with one that is `unordered`, or entries cannot say what happened:
-    /// then nothing is changed, and its words are to be looked at one by one ([`Self::cell`]). `alone`: no other lanes do the
-    /// same to these words.
+    /// Records an access, unless it may conflict with one that is `unordered`, or entries cannot represent it: then
+    /// nothing changes, and its words must be checked one by one ([`Self::cell`]). `alone`: no other lanes access
+    /// these words in the same way.
     pub fn take(
         &mut self,
         new: Entry,
@@ -107,7 +107,7 @@ impl Row {
             }
         }
         let Some(place) = same.or(free).or(covered).or(read) else { return false };
-        // A write makes up for what was ordered before it; a thread's read for its earlier ones.
+        // A write supersedes what was ordered before it; a thread's read its earlier ones.
         for (n, old) in self.entries.iter_mut().enumerate() {
             if Some(n) != same && (writes || !old.what.writes() && old.has_lanes_of(&new)) {
                 old.words &= !new.words;
@@ -125,7 +125,7 @@ impl Row {
         let entries = &mut self.entries;
         let cells = self.cells.get_or_insert_with(|| {
             let mut cells = Box::new([Cell::default(); WORDS]);
-            // Writes first: the reads are behind them.
+            // Writes first: the reads came after them.
             for writes in [true, false] {
                 for entry in entries.iter().filter(|entry| entry.what.writes() == writes) {
                     for (word, cell) in cells.iter_mut().enumerate() {
@@ -143,7 +143,7 @@ impl Row {
         cells.get_mut(word)
     }
 
-    /// All words were looked at one by one, and all were written: one entry says so again.
+    /// All words were checked one by one, and all were written: one entry represents that again.
     pub fn gather(&mut self, written: Entry) {
         if written.words == u32::MAX && written.what.writes() {
             *self = Row::default();

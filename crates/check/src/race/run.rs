@@ -39,7 +39,7 @@ pub struct Doing<'a> {
 /// An access that conflicts with an older one: its address, by whom, and that one.
 pub type Conflict = (u64, When, (When, What));
 
-/// Lanes whose accesses are alike: each one's address is as far behind that of the lane before it.
+/// Lanes with equal accesses at a constant stride from lane to lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Run {
     first: usize,
@@ -49,7 +49,8 @@ struct Run {
 }
 
 impl Doing<'_> {
-    /// Takes note of it in rows, which have numbers; gives those accesses that conflict with one that is `unordered`.
+    /// Records the accesses in rows, which have numbers; returns the accesses that conflict with one that is
+    /// `unordered`.
     pub fn note(
         &self,
         rows: &mut impl Rows,
@@ -110,11 +111,11 @@ impl Doing<'_> {
         found.extend(old.map(|old| (at, when, old)));
     }
 
-    /// The first lanes of those that are left.
+    /// The first run among the remaining lanes.
     fn run(&self, left: u32) -> Run {
         let first = left.trailing_zeros() as usize & 31;
         let at = self.addresses.get(first).copied().unwrap_or_default();
-        // Lanes behind the first that are there without a gap.
+        // Consecutive lanes from the first on.
         let there = (!(left >> first)).trailing_zeros().min(32 - first as u32) as usize;
         let step = match self.addresses.get(first + 1) {
             Some(next) if there > 1 => next.wrapping_sub(at),
@@ -166,7 +167,7 @@ impl Doing<'_> {
     }
 }
 
-/// The lane behind a run from the address of lane `first` on: every lane is `step` behind the one before it.
+/// The lane after a run that starts at lane `first`: every address is `step` above the one before it.
 fn end_of_run(addresses: &[u64; 32], first: usize, at: u64, step: u32) -> usize {
     match std::arch::is_x86_feature_detected!("avx2") {
         // SAFETY: the processor has AVX2.
@@ -182,7 +183,7 @@ unsafe fn end_of_run_avx2(addresses: &[u64; 32], first: usize, at: u64, step: u3
     end_of_run_any(addresses, first, at, step)
 }
 
-/// Eight lanes at once, so that it is vectors where all are as expected, which most are.
+/// Eight lanes at once, so that the usual case is vectorised.
 #[inline(always)]
 fn end_of_run_any(addresses: &[u64; 32], first: usize, at: u64, step: u32) -> usize {
     const PART: usize = 8;

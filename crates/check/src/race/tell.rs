@@ -26,7 +26,7 @@ impl Block {
         Fault::new(module, kernel, Cause::Trap, Some(pos), self.index, thread)
     }
 
-    /// Tells a race, unless one of the same two places was told.
+    /// Reports a race, unless one of the same two positions was reported.
     pub(super) fn tell(&self, found: &Found) {
         let (launch, Found { now, before, .. }) = (&*self.launch, found);
         let allocation = match found.place {
@@ -88,7 +88,7 @@ impl Block {
         launch.tell(Tool::Race, kind, message, &fault, (variable, trails));
     }
 
-    /// Threads have ended without coming to a barrier that is for all of the block.
+    /// Threads have exited without arriving at a barrier that is for all of the block.
     pub(super) fn tell_ended(&self, found: &Incomplete) {
         let count: u32 = found.ended.iter().map(|lanes| lanes.count_ones()).sum();
         let first = found.ended.iter().enumerate().find(|(_, lanes)| **lanes != 0);
@@ -103,7 +103,7 @@ impl Block {
         self.say(Tool::Sync, "barrier not reached", message, &fault);
     }
 
-    /// Whether lanes that come to a barrier may come to it.
+    /// Checks whether lanes may arrive at a barrier.
     pub(super) fn look_at_barrier(
         &self,
         warp: u32,
@@ -164,7 +164,7 @@ impl Block {
     /// Whether lanes that do something together name each other.
     #[allow(clippy::indexing_slicing, reason = "lanes are below 32")]
     pub(super) fn look_at_members(&self, warp: u32, active: u32, inst: &Inst, members: &[u32; 32]) {
-        // Nearly always all give one mask, which names them all: lanes are looked at in pairs only where it is not so.
+        // Nearly always all lanes have one mask, which contains them all: otherwise lanes are compared in pairs.
         let first = members[active.trailing_zeros() as usize & 31];
         if active & !first == 0 && lanes(active).all(|lane| members[lane] == first) {
             return;

@@ -18,7 +18,7 @@ use crate::real::call;
 /// `cublasHandle_t`, an address.
 pub(super) type Handle = usize;
 
-/// Bytes of a handle of ours: more than NVIDIA's functions were seen to look at.
+/// Bytes of cushim's handle: more than NVIDIA's functions were seen to read.
 const SIZE: usize = 1 << 18;
 
 /// What is set in a handle: `[atomics mode, math mode, pointer mode, multiprocessors]` as the functions number them.
@@ -33,13 +33,13 @@ struct Set {
 
 static OURS: Mutex<Option<HashMap<Handle, Set>>> = Mutex::new(None);
 
-/// Has `with` look at what is set in a handle, if it is ours.
+/// Runs `with` on the settings of a handle, if it is cushim's.
 fn ours<R>(handle: Handle, with: impl FnOnce(&mut Set) -> R) -> Option<R> {
     let mut ours = OURS.lock().unwrap_or_else(PoisonError::into_inner);
     ours.as_mut()?.get_mut(&handle).map(with)
 }
 
-/// Whether a handle is ours.
+/// Whether a handle is cushim's.
 pub(super) fn is_ours(handle: Handle) -> bool {
     ours(handle, |_| ()).is_some()
 }
@@ -77,7 +77,7 @@ pub unsafe extern "C" fn destroy<const K: usize>(handle: Handle) -> i32 {
     call!(K, BLAS_DESTROY: fn(Handle), status::NOT_INITIALIZED, handle)
 }
 
-/// `cublasSetWorkspace_v2`: ours needs none.
+/// `cublasSetWorkspace_v2`: cushim's handle needs none.
 pub unsafe extern "C" fn set_workspace<const K: usize>(
     handle: Handle,
     at: usize,

@@ -23,7 +23,7 @@ use crate::real::call;
 type Handle = usize;
 type Descriptor = usize;
 
-/// Bytes of a handle of ours; the first of them say so.
+/// Bytes of cushim's handle; the first of them mark it.
 const SIZE: usize = 4096;
 const OURS: u64 = 0x6375_7368_696d_4c74;
 
@@ -162,7 +162,7 @@ fn epilogue_of(number: i64) -> Option<(Function, bool, bool, Option<usize>)> {
     }
 }
 
-/// What a descriptor says of the epilogue of a product with elements of type `result` and scalars of type `scale`.
+/// The epilogue in a descriptor, for a product with elements of type `result` and scalars of type `scale`.
 fn epilogue<const K: usize>(of: Descriptor, result: Kind, scale: Kind) -> Result<Epilogue, i32> {
     let word = |attribute| number::<4>(desc_get::<K>, of, attribute);
     let long = |attribute| number::<8>(desc_get::<K>, of, attribute).unwrap_or(0);
@@ -268,7 +268,7 @@ pub unsafe extern "C" fn run<const K: usize>(
     status
 }
 
-/// `cublasLtMatmulAlgoGetHeuristic`: ours, if the product is one that runs.
+/// `cublasLtMatmulAlgoGetHeuristic`: cushim's algorithm, if the product is supported.
 #[allow(clippy::too_many_arguments)]
 pub unsafe extern "C" fn heuristic<const K: usize>(
     handle: Handle,
@@ -288,7 +288,7 @@ pub unsafe extern "C" fn heuristic<const K: usize>(
     if preference == 0 || wanted < 1 || results.is_null() || found.is_null() {
         return status::INVALID_VALUE;
     }
-    // After an error the number is what it was (measured on an H200, cuBLAS 13.0).
+    // After an error the number is unchanged (measured on an H200, cuBLAS 13.0).
     if let Err(status) = matmul::<K>(of, [a, b, c, d]) {
         return status;
     }
@@ -378,7 +378,8 @@ pub unsafe extern "C" fn algorithm_init<const K: usize>(
     status::SUCCESS
 }
 
-/// `cublasLtMatmulAlgoCapGetAttribute`: of ours. Tiles and stages have no numbers, so lists of them are empty.
+/// `cublasLtMatmulAlgoCapGetAttribute` of cushim's algorithm. Tiles and stages have no numbers, so lists of them are
+/// empty.
 pub unsafe extern "C" fn capability<const K: usize>(
     algorithm: *const c_void,
     attribute: u32,

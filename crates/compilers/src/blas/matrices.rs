@@ -25,7 +25,7 @@ unsafe fn product(product: Result<Product, i32>, on_device: [bool; 2], stream: u
     }
 }
 
-/// Launches what becomes of elements.
+/// Launches an operation on elements.
 ///
 /// # Safety
 /// Their scalars are the program's.
@@ -37,7 +37,7 @@ unsafe fn elements(elements: Result<Elements, i32>, stream: usize) -> i32 {
     }
 }
 
-/// A function: its name in cuBLAS, ours, its row, and its arguments. `$stream` and `$mode` name what the handle has.
+/// A function: its name in cuBLAS, cushim's name, its row, and its arguments. `$stream` and `$mode` are the handle's.
 macro_rules! function {
     ($name:literal $function:ident $row:ident ($($argument:ident: $ty:ty),*) |$stream:ident, $mode:ident| $body:expr) => {
         #[doc = concat!("`", $name, "`.")]
@@ -121,7 +121,7 @@ macro_rules! square {
     };
 }
 
-/// One half of a matrix times another one turned; whether conjugate, and whether what is turned is added.
+/// One half of a matrix times another one's transpose; whether conjugated, and whether the transpose is added.
 macro_rules! two {
     ($name:literal $function:ident $row:ident $int:ty: $types:expr, $hermitian:expr, $twice:expr) => {
         function! { $name $function $row (
@@ -156,7 +156,7 @@ macro_rules! triangle {
     };
 }
 
-/// The same of one vector.
+/// The same for one vector.
 macro_rules! solve_vector {
     ($name:literal $function:ident $row:ident $int:ty: $kind:expr) => {
         function! { $name $function $row (fill: i32, operation: i32, diagonal: i32, n: $int, a: At, lda: $int, x: At, incx: $int)

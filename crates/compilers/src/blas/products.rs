@@ -28,7 +28,7 @@ struct Call {
     arrays: bool,
 }
 
-/// Computes by a kernel of ours, or asks NVIDIA's function.
+/// Computes by cushim's kernel, or calls NVIDIA's function.
 ///
 /// # Safety
 /// The arguments are those of a call of cuBLAS.
@@ -64,8 +64,8 @@ unsafe fn run<const K: usize>(handle: Handle, call: &Call, theirs: impl FnOnce()
     unsafe { launch(&product, stream) }
 }
 
-/// A function: its name in cuBLAS, ours, its row, the types, and its arguments in order. Behind `;` what the call's parts
-/// are made of.
+/// A function: its name in cuBLAS, cushim's name, its row, the types, and its arguments in order. After `;` the parts
+/// of the call.
 macro_rules! function {
     ($name:literal $function:ident $row:ident ($($argument:ident: $ty:ty),*) $types:expr;
      [$ta:ident $tb:ident $m:ident $n:ident $k:ident $alpha:ident $beta:ident]
@@ -103,7 +103,7 @@ macro_rules! plain {
     };
 }
 
-/// Of a batch by pointers.
+/// For a batch by pointers.
 macro_rules! batched {
     ($($name:literal $function:ident $row:ident $int:ty, $types:expr;)+) => {
         $(function! {
@@ -116,7 +116,7 @@ macro_rules! batched {
     };
 }
 
-/// Of a batch by strides.
+/// For a batch by strides.
 macro_rules! strided {
     ($($name:literal $function:ident $row:ident $int:ty, $types:expr;)+) => {
         $(function! {
@@ -142,7 +142,7 @@ macro_rules! plain_ex {
     };
 }
 
-/// Of a batch by pointers.
+/// For a batch by pointers.
 macro_rules! batched_ex {
     ($($name:literal $function:ident $row:ident $int:ty;)+) => {
         $(function! {
@@ -155,7 +155,7 @@ macro_rules! batched_ex {
     };
 }
 
-/// Of a batch by strides.
+/// For a batch by strides.
 macro_rules! strided_ex {
     ($($name:literal $function:ident $row:ident $int:ty;)+) => {
         $(function! {
@@ -168,7 +168,7 @@ macro_rules! strided_ex {
     };
 }
 
-/// Functions whose arguments say the types, but for what is computed with.
+/// Functions whose arguments name all types except that of the computation.
 macro_rules! typed_ex {
     ($($name:literal $function:ident $row:ident $int:ty;)+) => {
         $(function! {

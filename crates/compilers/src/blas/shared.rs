@@ -24,7 +24,7 @@ pub(super) const COMPUTE_64F: i32 = 70;
 /// What a function's name says, or its arguments.
 #[derive(Clone, Copy)]
 pub(super) struct Types {
-    /// Of both factors; none where they differ, or are none of ours.
+    /// The type of both factors; none if they differ, or if cushim's kernels lack it.
     pub(super) factor: Option<Kind>,
     pub(super) result: Option<Kind>,
     pub(super) compute: i32,
@@ -47,7 +47,7 @@ impl Types {
     }
 }
 
-/// The handle's stream, and whether scalars lie in device memory.
+/// The handle's stream, and whether scalars are in device memory.
 ///
 /// # Safety
 /// The handle is one of cuBLAS', or none.
@@ -84,7 +84,7 @@ macro_rules! operand {
 
 pub(super) use operand;
 
-/// Has the handle's stream, and whether scalars lie in device memory, for `compute`, whose answer is a status.
+/// Passes the handle's stream, and whether scalars are in device memory, to `compute`, which returns a status.
 ///
 /// # Safety
 /// The handle is one of cuBLAS', or none.

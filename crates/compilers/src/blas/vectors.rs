@@ -51,7 +51,7 @@ macro_rules! dot {
     };
 }
 
-/// What becomes of one vector.
+/// Operations on one vector.
 macro_rules! one {
     ($name:literal $function:ident $row:ident $int:ty: $what:expr, $kind:expr, $answer:expr) => {
         #[doc = concat!("`", $name, "`.")]
@@ -94,7 +94,7 @@ macro_rules! index {
     };
 }
 
-/// A multiple of a vector that is added to another.
+/// Adds a multiple of a vector to another.
 macro_rules! axpy {
     ($name:literal $function:ident $row:ident $int:ty: $kind:expr) => {
         #[doc = concat!("`", $name, "`.")]
@@ -124,7 +124,7 @@ macro_rules! axpy {
     };
 }
 
-/// A multiple of a vector in its place: its elements, alpha's type.
+/// Scales a vector in place: its elements, alpha's type.
 macro_rules! scal {
     ($name:literal $function:ident $row:ident $int:ty: $kinds:expr) => {
         #[doc = concat!("`", $name, "`.")]
@@ -209,7 +209,7 @@ unsafe fn element<const K: usize>(
     }
 }
 
-/// The type of a vector that an argument says, if ours have it.
+/// The type of a vector from an argument, if cushim's kernels have it.
 fn vector(number: i32) -> Option<Kind> {
     use cushim_blas::kind::Part::{Bf16, F16, F32, F64};
     let kind = Kind::of(number)?;
@@ -217,7 +217,7 @@ fn vector(number: i32) -> Option<Kind> {
     (halves || matches!(kind.part, F32 | F64)).then_some(kind)
 }
 
-/// What NVIDIA's function answers where ours has not the types.
+/// The status of a call whose types cushim's kernels lack.
 fn otherwise(handle: Handle, name: &'static str, status: i32) -> i32 {
     let failures = [status::EXECUTION_FAILED, status::INTERNAL_ERROR, status::NOT_SUPPORTED];
     let is_ours = handle::is_ours(handle);

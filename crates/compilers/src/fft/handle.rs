@@ -64,7 +64,7 @@ fn handles<R>(with: impl FnOnce(&mut Handles) -> R) -> R {
     with(handles.get_or_insert_default())
 }
 
-/// Has `with` look at a plan; `CUFFT_INVALID_PLAN` where there is none.
+/// Runs `with` on a plan; `CUFFT_INVALID_PLAN` if there is none.
 fn entry<R>(handle: Handle, with: impl FnOnce(&mut Entry) -> Result<R, i32>) -> Result<R, i32> {
     handles(|handles| match handles.entries.get_mut(&handle) {
         Some(entry) => with(entry),
@@ -77,15 +77,15 @@ pub(super) fn now(handle: Handle) -> Result<Entry, i32> {
     entry(handle, |entry| Ok(entry.clone()))
 }
 
-/// The number that a function answers.
+/// The number that a function returns.
 pub(super) fn answer(result: Result<(), i32>) -> i32 {
     result.err().unwrap_or(status::SUCCESS)
 }
 
-/// Writes where the program wants an answer.
+/// Writes a result to the program's pointer.
 ///
 /// # Safety
-/// It is null, or a place for a `T`.
+/// It is null, or points to a `T`.
 pub(super) unsafe fn write<T>(to: *mut T, value: T) -> Result<(), i32> {
     if to.is_null() {
         return Err(status::INVALID_VALUE);
@@ -95,7 +95,7 @@ pub(super) unsafe fn write<T>(to: *mut T, value: T) -> Result<(), i32> {
     Ok(())
 }
 
-/// A new handle, of a plan that is to be made.
+/// A new handle, of a plan to be made.
 pub(super) fn new() -> Handle {
     handles(|handles| {
         loop {
@@ -139,7 +139,7 @@ pub(super) fn set(handle: Handle, made: Made) -> Result<u64, i32> {
     })
 }
 
-/// Removes a handle. Its memory is freed when the work that was given to it is done.
+/// Removes a handle. Its memory is freed when the submitted work is complete.
 pub(super) fn remove(handle: Handle) -> Result<(), i32> {
     // Freeing waits, and must not do so with the lock.
     let removed = handles(|handles| handles.entries.remove(&handle));
@@ -189,14 +189,14 @@ pub unsafe extern "C" fn set_work_area<const K: usize>(handle: Handle, at: u64) 
     answer(before.map(drop))
 }
 
-/// `cufftGetSize`: of a plan that is not made, nothing.
+/// `cufftGetSize`: 0 for a plan that is not made.
 pub unsafe extern "C" fn get_size<const K: usize>(handle: Handle, size: *mut usize) -> i32 {
     let found = now(handle).map(|entry| entry.made.map_or(0, |made| made.plan.work_size()));
     // SAFETY: the program's variable, or null.
     answer(found.and_then(|found| unsafe { write(size, found as usize) }))
 }
 
-/// The place of a property; `CUFFT_NOT_SUPPORTED` where it is none.
+/// The index of a property; `CUFFT_NOT_SUPPORTED` if it is invalid.
 fn property(number: i32) -> Result<usize, i32> {
     PROPERTIES.iter().position(|known| *known == number).ok_or(status::NOT_SUPPORTED)
 }

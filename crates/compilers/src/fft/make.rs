@@ -198,7 +198,7 @@ described! {
     )
 }
 
-/// `cufftXtMakePlanMany`, whose size stands before the type of execution.
+/// `cufftXtMakePlanMany`, whose size precedes the type of execution.
 #[allow(clippy::too_many_arguments)]
 pub unsafe extern "C" fn xt_make_many<const K: usize>(
     handle: Handle,

@@ -50,7 +50,7 @@ pub enum Packet {
     },
     /// Commands of the older kind; the runtime only uses those that flush caches.
     Commands(u64),
-    /// A type that is not known.
+    /// An unknown type.
     Unknown(u16),
 }
 

@@ -17,7 +17,7 @@ use crate::{event, topology};
 pub enum Command {
     /// Nothing.
     Nop,
-    /// Bytes from one place to another.
+    /// Copies bytes.
     Copy {
         /// How many.
         bytes: u64,

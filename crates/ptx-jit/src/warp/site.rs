@@ -32,8 +32,7 @@ pub(crate) enum Addresses {
     Lanes,
     /// One number, of 64 bits or 32, to which lanes add steps.
     Steps { wide: bool, steps: Box<[i64; 32]> },
-    /// A number of 32 bits, and behind it one of 64: the first and a step,
-    /// extended and scaled, is added to the second.
+    /// A 32-bit number, followed by a 64-bit one: the first plus a step, extended and scaled, is added to the second.
     Extended { steps: Box<[i64; 32]>, scale: i64, signed: bool },
 }
 

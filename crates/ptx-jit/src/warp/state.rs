@@ -12,28 +12,28 @@ use std::ptr::NonNull;
 
 /// No region.
 pub(crate) const NOWHERE: u32 = u32::MAX;
-/// The cluster's barrier, behind those of the block.
+/// The cluster's barrier, numbered after those of the block.
 pub(crate) const CLUSTER: u32 = cushim_ptx::sem::BARRIERS;
 
-/// What generated code answers: every warp of the block has had its turn.
+/// A result of generated code: every warp of the block has had its turn.
 pub(crate) const DONE: u32 = 0;
-/// All lanes that have not ended wait at a barrier.
+/// All live lanes wait at a barrier.
 pub(crate) const WAITS: u32 = 1;
 /// A lane spins: others shall have a turn.
 pub(crate) const YIELDS: u32 = 2;
 /// [`Warp::fault`] says why.
 pub(crate) const FAULT: u32 = 3;
-/// Not from the code: it touched what is not mapped.
+/// Not from the code: it accessed unmapped memory.
 pub(crate) const SIGNAL: u32 = 4;
 
-/// Generated code: runs a warp and those behind it until all have ended or wait, or one of them, which
+/// Generated code: runs a warp and the following ones until all have exited or wait, or one of them, which
 /// [`WarpLoop::current`] names, needs something else.
 pub(crate) type Entry = unsafe extern "C" fn(*mut Warp) -> u32;
 
-/// Going over the warps of a block.
+/// The state of the loop over the warps of a block.
 ///
-/// A warp begins where it is ready, or, while [`WarpLoop::region`] is one, there with all lanes that it has:
-/// with what its own state says only where that is no region.
+/// A warp starts where it is ready. If [`WarpLoop::region`] is a region, the warp starts there with all its lanes,
+/// and its own state is used only if it is none.
 #[repr(C)]
 #[derive(Debug)]
 pub(crate) struct WarpLoop {
@@ -44,9 +44,9 @@ pub(crate) struct WarpLoop {
     pub(crate) region: u32,
     /// Warps of which lanes have not ended.
     pub(crate) alive: u32,
-    /// Warps that came to a barrier with all their lanes in this turn.
+    /// Warps that arrived at a barrier with all their lanes in this turn.
     pub(crate) met: u32,
-    /// The same of warps that have run a round of a loop and let others have theirs.
+    /// Warps that have run a round of a loop and let others run theirs.
     pub(crate) turned: u32,
     pub(crate) turned_every: u32,
     pub(crate) turned_any: u32,
@@ -54,7 +54,7 @@ pub(crate) struct WarpLoop {
     pub(crate) abreast: u32,
     /// Warps of a block.
     pub(crate) warps: u32,
-    /// The regions in which those go on that came to a barrier, as [`goes_on`] has them, all together.
+    /// The regions in which the warps that arrived at a barrier resume, encoded by [`goes_on`] and combined.
     pub(crate) onward: u64,
     /// Blocks that follow along x.
     pub(crate) left: u32,
@@ -62,14 +62,14 @@ pub(crate) struct WarpLoop {
     pub(crate) block: [u32; 3],
 }
 
-/// A region as warps note that they go on in it: its bits, and above them those that it lacks. So all are one region if no
-/// bit of those that came together is in both halves.
+/// The encoding of a region in which a warp resumes: its bits, and above them the complement. The combined values are
+/// one region if no bit is set in both halves.
 pub(crate) fn goes_on(region: u32) -> u64 {
     u64::from(!region) << 32 | u64::from(region)
 }
 
 impl WarpLoop {
-    /// Nobody has come to a barrier.
+    /// Resets the arrivals at barriers.
     pub(crate) fn forget(&mut self) {
         (self.met, self.onward) = (0, 0);
         self.set_abreast(true);
@@ -82,13 +82,13 @@ impl WarpLoop {
     }
 }
 
-/// A warp in the memory of its block, its frame behind it.
+/// A warp in the memory of its block, followed by its frame.
 pub(crate) struct Placed(NonNull<Warp>);
 
 impl Placed {
     /// # Safety
-    /// The place is for a warp, aligned as one, nobody else's, and outlives what is returned. What `exec` of the warp points
-    /// to, and as many sites as it says, outlive it, too.
+    /// `place` is memory for a warp, aligned as one, used by nothing else, and outlives the result. What `exec` of
+    /// the warp points to, and as many sites as it says, outlive it, too.
     pub(crate) unsafe fn new(place: NonNull<Warp>, warp: Warp) -> Placed {
         // SAFETY: a place that is aligned for a warp, writable, and nobody else's, by the caller's promise.
         unsafe { place.write(warp) };
@@ -140,14 +140,14 @@ fn collectives(f: &Function) -> impl Iterator<Item = &Inst> {
     f.code.iter().filter(|i| matches!(i.sem, Operation::Collective(_)))
 }
 
-/// How many results any collective instruction of a kernel gives. So many [`Row`]s lie in the frame, behind
-/// [`more_slots`], for lanes that wait until others have come.
+/// The most results of any collective instruction of a kernel. The frame has so many [`Row`]s, after [`more_slots`],
+/// for lanes that wait until others have arrived.
 pub(crate) fn collected(f: &Function) -> usize {
     collectives(f).map(|i| i.dst.len()).max().unwrap_or(0)
 }
 
-/// How many operands any collective instruction of a kernel has for which there is no scratch slot: products of matrices
-/// have up to 25. So many [`Slot`]s lie at the begin of the frame.
+/// The most operands of any collective instruction of a kernel for which there is no scratch slot: matrix products
+/// have up to 25 operands. The frame begins with so many [`Slot`]s.
 pub(crate) fn more_slots(f: &Function) -> usize {
     collectives(f).map(|i| i.src.len()).max().unwrap_or(0).saturating_sub(SLOTS)
 }
@@ -160,31 +160,31 @@ pub(crate) fn frame_head(f: &Function) -> usize {
 /// A warp.
 #[repr(C, align(64))]
 pub(crate) struct Warp {
-    /// Values that go to helpers and come from them.
+    /// Values passed to helpers and returned by them.
     pub(crate) scratch: [Slot; SLOTS],
     /// `%tid`, by axis.
     pub(crate) tid: [[u32; 32]; 3],
     /// The lowest region at which lanes are ready, or [`NOWHERE`].
     pub(crate) low: u32,
-    /// Lanes that have not ended.
+    /// Lanes that have not exited.
     pub(crate) live: u32,
     /// Lanes that dispatch chose.
     pub(crate) act: u32,
-    /// What to answer when nothing can go on.
+    /// The status to return when no lane can proceed.
     pub(crate) status: u32,
     /// The result of the last `bar.red`.
     pub(crate) reduced: u32,
     /// Rounds of loops until the warp leaves for a moment.
     pub(crate) budget: u32,
-    /// The site at which all lanes wait together, or [`NOWHERE`]; of an earlier turn where this one has not
-    /// come to the warp.
+    /// The site at which all lanes wait together, or [`NOWHERE`]; it is of an earlier turn if this one has not
+    /// reached the warp.
     pub(crate) meet: u32,
     /// Its lanes when the block begins.
     pub(crate) full: u32,
     /// The next warp of the block, or null.
     pub(crate) next: *mut Warp,
     pub(crate) warps: *mut WarpLoop,
-    /// Lanes that are ready, by region.
+    /// Ready lanes, by region.
     pub(crate) masks: *mut u32,
     pub(crate) params: *const u8,
     pub(crate) globals: *const u64,
@@ -199,18 +199,18 @@ pub(crate) struct Warp {
     pub(crate) arena_size: u64,
     /// Where the marks of device memory are, see [`cushim_ptx::exec::Marks`].
     pub(crate) marks: u64,
-    /// Those of shared memory.
+    /// The marks of shared memory.
     pub(crate) shared_marks: u64,
     /// What parameters point into, see [`cushim_ptx::exec::Watch::bounds`].
     pub(crate) bounds: *const [u64; 2],
     pub(crate) helpers: *const usize,
     /// The thunk for helpers that code rarely calls.
     pub(crate) preserve_all: usize,
-    /// The thunk that tells of an access.
+    /// The thunk that reports an access.
     pub(crate) touch: usize,
     /// The functions for accesses of many lanes, see [`super::Together`].
     pub(crate) together: *const (),
-    /// What a helper answered that was called through the thunk, or one of those functions.
+    /// The result of a helper that was called through the thunk, or of one of those functions.
     pub(crate) answer: u32,
     /// In a loop over lanes: from which one on; else 0.
     pub(crate) from: u32,
@@ -228,12 +228,12 @@ pub(crate) struct Warp {
     /// Uniform special registers, see [`super::Uniform`].
     pub(crate) uniform: [u32; 24],
 
-    // What follows only helpers use.
-    /// The launch, as whoever runs it has it.
+    // The following fields are for helpers only.
+    /// The launch, in the form of the engine that runs it.
     pub(crate) exec: *const (),
     pub(crate) sites: *const Site,
     pub(crate) site_count: usize,
-    /// Who looks on, or null: see [`cushim_ptx::exec::watch`].
+    /// The observer, or null: see [`cushim_ptx::exec::watch`].
     pub(crate) watch: *mut Box<dyn BlockWatch>,
     /// Number in the block.
     pub(crate) index: u32,
@@ -245,8 +245,7 @@ pub(crate) struct Warp {
     pub(crate) rank: u32,
     /// Lanes that wait for others of the warp.
     pub(crate) parked: Vec<Parked>,
-    /// Barriers at which lanes wait: number, lanes, the region they go on in, and
-    /// the site.
+    /// Barriers at which lanes wait: number, lanes, the region where they resume, and the site.
     pub(crate) waiting: Vec<(u32, u32, u32, u32)>,
     /// Arrivals at barriers of which the block does not know yet.
     pub(crate) arrivals: Vec<Arrival>,
@@ -270,7 +269,7 @@ pub(crate) struct Warp {
     pub(crate) grown: Vec<u128>,
 }
 
-/// Lanes that came to a collective instruction before others.
+/// Lanes that arrived at a collective instruction before others.
 pub(crate) struct Parked {
     pub(crate) site: u32,
     pub(crate) lanes: u32,
@@ -280,7 +279,7 @@ pub(crate) struct Parked {
     pub(crate) inputs: Box<[Slot]>,
 }
 
-/// Lanes that came to a barrier.
+/// Lanes that arrived at a barrier.
 pub(crate) struct Arrival {
     pub(crate) barrier: u32,
     pub(crate) lanes: u32,
@@ -288,20 +287,20 @@ pub(crate) struct Arrival {
     pub(crate) predicate: Option<u32>,
 }
 
-/// How far the local memory of one lane is from that of the next, if it is of so many bytes: an odd number of lines of the
-/// cache, so that what lies at one place in all lanes is not all in one set.
+/// The stride from one lane's local memory to the next, for a size in bytes: an odd number of cache lines, so that
+/// the same offset in all lanes does not map to one cache set.
 pub(crate) fn stride(size: u64) -> u64 {
     if size == 0 { 0 } else { (size.div_ceil(64) | 1) * 64 }
 }
 
 impl Warp {
-    /// The block that it is of.
+    /// Its block.
     pub(crate) fn block(&self) -> [u32; 3] {
         // SAFETY: set when the warp was made; the code does not write while helpers look.
         unsafe { (*self.warps).block }
     }
 
-    /// An operand's slot: of the scratch, or one of those behind it.
+    /// An operand's slot: of the scratch, or one of those in the frame.
     pub(crate) fn slot(&self, n: usize) -> &Slot {
         match self.scratch.get(n) {
             Some(slot) => slot,

@@ -50,7 +50,7 @@ pub(crate) fn task(i: &Inst) -> Option<Task> {
     }
 }
 
-/// Of integers; `at` is 0 for `u32`, 1 for `s32`, 2 for `u64`, 3 for `s64`.
+/// On integers; `at` is 0 for `u32`, 1 for `s32`, 2 for `u64`, 3 for `s64`.
 fn of_integers(op: IntegerOp, at: usize) -> Option<Task> {
     use Task::*;
     Some(match op {
@@ -66,7 +66,7 @@ fn of_integers(op: IntegerOp, at: usize) -> Option<Task> {
     })
 }
 
-/// The same of bits.
+/// The same for bit operations.
 fn of_bits(op: BitOp, at: usize) -> Option<Task> {
     use Task::*;
     Some(match op {
@@ -88,7 +88,7 @@ fn of_bits(op: BitOp, at: usize) -> Option<Task> {
     })
 }
 
-/// How lanes of a shuffle find each other: the number that it is called with.
+/// The mode of a shuffle, as the number passed to the helper.
 pub(crate) fn shuffle_mode(way: Way) -> u32 {
     match way {
         Way::Up => 0,

@@ -2,9 +2,9 @@
 //!
 //! Owns their numbers, and the scratch slots of their addresses and values.
 
-/// A function, by its place in the table behind [`super::Warp::together`]. Addresses that lanes have of their own are in slot 0, values to
-/// store in slot 1, and what was loaded comes to slot [`Together::RESULTS`]. Addresses of lanes that do not take part may
-/// be others afterwards.
+/// A function, by its index in the table at [`super::Warp::together`]. Per-lane addresses are in slot 0, values to
+/// store in slot 1, and loaded values go to slot [`Together::RESULTS`]. The functions may change the addresses of
+/// inactive lanes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Together {
     LoadRow4,
@@ -21,6 +21,6 @@ pub(crate) enum Together {
 
 impl Together {
     pub(crate) const COUNT: usize = 10;
-    /// Behind the operands of all accesses that have code.
+    /// After the operands of all accesses that have code.
     pub(crate) const RESULTS: usize = 5;
 }

@@ -104,7 +104,7 @@ fn blocks(s: &mut String, c: &mut Choices<'_>, part: u32, last: bool) {
                 let _ = writeln!(s, "sub.s32 fuel, fuel, 1; sub.s32 rounds, rounds, 1; min.s32 rounds, rounds, fuel;
                     setp.gt.s32 g, {how}, 0; @g bra P{part}B{};", c.below(block + 1));
             }
-            // What some lanes write here lives on nowhere; others wait and still want what was there.
+            // What some lanes write here is dead afterwards; other lanes wait and still need the old values.
             10 | 11 => {
                 let guard = if c.below(3) == 0 { guard(s, c) } else { String::new() };
                 last_writes(s, c);
@@ -131,8 +131,8 @@ fn guard(s: &mut String, c: &mut Choices<'_>) -> String {
     format!("@{not}{which} ")
 }
 
-/// Some lanes take a way on which a register has a value of its own, which ends before they meet the others; these come
-/// with what they had in it.
+/// Some lanes take a path on which a register has another value, which is dead before they meet the others; the
+/// others arrive with their own value in it.
 fn way_round(s: &mut String, c: &mut Choices<'_>, label: &str) {
     let (x, by) = (c.below(4), 1 + c.below(3));
     let (y, bit) = ((x + by) % 4, 4 << c.below(5));
@@ -144,7 +144,7 @@ fn way_round(s: &mut String, c: &mut Choices<'_>, label: &str) {
     let _ = writeln!(s, "{label}L: add.u32 r{y}, r{y}, r{x};");
 }
 
-/// Writes to registers that nobody reads behind the results that follow: other lanes still have what was in them.
+/// Writes to registers that are dead after the following results: other lanes still have the old values.
 fn last_writes(s: &mut String, c: &mut Choices<'_>) {
     for _ in 0..1 + c.below(3) {
         let (x, y, z) = (c.below(4), c.below(2), c.below(2));
@@ -184,7 +184,7 @@ fn together(s: &mut String, c: &mut Choices<'_>) {
     };
 }
 
-/// Stores some of the registers, each to its place.
+/// Stores some of the registers, each to its address.
 fn results(s: &mut String, c: &mut Choices<'_>) {
     let mut at = 0;
     for (name, ty, count) in REGISTERS {
@@ -218,7 +218,7 @@ fn some(s: &mut String, c: &mut Choices<'_>, most: u32) {
     }
 }
 
-/// Of any values: mostly what is cheap to compile for all lanes; else of those of other random kernels.
+/// Of any values: mostly operations that are cheap to compile for all lanes; else those of other random kernels.
 fn usual(s: &mut String, c: &mut Choices<'_>) {
     let guard = ["", "", "", "", "@p0 ", "@!p1 "][c.below(6) as usize];
     let (x, y, z) = (c.below(4), c.below(4), c.below(4));
@@ -250,7 +250,7 @@ fn usual(s: &mut String, c: &mut Choices<'_>) {
     }
 }
 
-/// Of values that all lanes have in common, where all have come the same way.
+/// Of uniform values, where all lanes have taken the same path.
 fn uniform(s: &mut String, c: &mut Choices<'_>) {
     let guard = ["", "", "", "", "@q0 ", "@!q1 ", "@p0 "][c.below(7) as usize];
     let (x, y, z) = (c.below(2), c.below(2), c.below(2));
@@ -271,7 +271,7 @@ fn uniform(s: &mut String, c: &mut Choices<'_>) {
     let _ = writeln!(s, "{guard}{text};");
 }
 
-/// Of values that grow from lane to lane.
+/// Of values that increase from lane to lane.
 fn steps(s: &mut String, c: &mut Choices<'_>) {
     let guard = ["", "", "", "@q1 ", "@p3 "][c.below(5) as usize];
     let (x, y, z) = (c.below(2), c.below(2), c.below(2));
@@ -288,7 +288,7 @@ fn steps(s: &mut String, c: &mut Choices<'_>) {
     let _ = writeln!(s, "{guard}{text};");
 }
 
-/// Of the thread's row, of one place for all, and of a place of the thread's own.
+/// Of the thread's row, of one address for all, and of the thread's own address.
 fn memory(s: &mut String, c: &mut Choices<'_>) {
     let guard = ["", "", "", "@q0 ", "@p1 ", "@!p2 "][c.below(6) as usize];
     let (x, y, at) = (c.below(4), c.below(2), 4 * c.below(40));

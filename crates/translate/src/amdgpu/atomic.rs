@@ -118,7 +118,7 @@ impl Emitter<'_> {
         Ok(self.b.result(ty, &format!("atomicrmw {name} {at}, {x} {order}")))
     }
 
-    /// A loop that exchanges the value for what becomes of it.
+    /// A compare-and-swap loop that replaces the value by the combined one.
     fn looped(
         &mut self,
         update: Update,
@@ -153,7 +153,7 @@ impl Emitter<'_> {
         Ok(self.b.result(ty, &format!("load {name}, ptr addrspace(5) %s{n}")))
     }
 
-    /// What becomes of a value. A sum of singles flushes subnormal ones in global memory, and nowhere else (ISA, `atom`).
+    /// The new value. A sum of singles flushes subnormals in global memory only (ISA, `atom`).
     fn combined(
         &mut self,
         update: Update,

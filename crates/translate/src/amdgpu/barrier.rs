@@ -81,7 +81,7 @@ impl Emitter<'_> {
         };
         let all = Value::int(1, all.into());
         let more = match (&self.steps, self.f.entry) {
-            // All lanes of the warp have come, or have ended, or are none of the block's.
+            // All lanes of the warp have arrived, or have exited, or do not exist in the block.
             (Some(_), true) => Value::int(32, 32),
             _ => self.come_together(threads),
         };
@@ -120,7 +120,7 @@ impl Emitter<'_> {
         self.b.op("add", lanes, absent)
     }
 
-    /// Waits for all threads of the block, whose accesses before it are seen behind it.
+    /// Waits for all threads of the block, and makes their earlier accesses visible.
     fn wait(&mut self) {
         self.b.declare("declare void @llvm.amdgcn.s.barrier()");
         self.b.line("fence syncscope(\"workgroup\") release");
@@ -131,7 +131,7 @@ impl Emitter<'_> {
     /// How many threads of the block have a true predicate.
     fn sum(&mut self, p: Value) -> Value {
         self.b.declare(&format!("{SUM} = internal addrspace(3) global i32 undef, align 4"));
-        // All that come write the same; who has left the kernel is not asked.
+        // All arriving threads write the same; exited threads do not count.
         self.b.line(&format!(
             "store atomic i32 0, ptr addrspace(3) {SUM} syncscope(\"workgroup\") monotonic, align 4"
         ));

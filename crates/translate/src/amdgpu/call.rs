@@ -106,7 +106,7 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// An argument with its type, as it is passed.
+    /// An argument with its type, as the call passes it.
     pub(super) fn argument(&mut self, arg: &Arg, bytes: u32) -> String {
         let ty = passed(bytes);
         let bits = if bytes <= 4 { 32 } else { 64 };
@@ -159,7 +159,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// A place in the frame.
+    /// An address in the frame.
     fn frame(&mut self, offset: u32) -> String {
         let part = self.locals.part(offset);
         let part = part.unwrap_or(Part { number: 0, start: offset, end: offset });
@@ -184,7 +184,7 @@ impl Emitter<'_> {
         whole
     }
 
-    /// The lowest bytes of an integer to a place, `by` bytes behind a pointer.
+    /// Stores the lowest bytes of an integer, `by` bytes after a pointer.
     fn put_bytes(&mut self, pointer: &str, v: Value, bytes: u32, by: u32) {
         let at = self.further(pointer, by);
         if matches!(bytes, 1 | 2 | 4 | 8) {

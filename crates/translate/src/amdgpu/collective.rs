@@ -14,7 +14,7 @@ use cushim_ptx::sem::{BitOp, Bits, Collective, CollectiveOp, Extreme, FloatOp, O
 use cushim_ptx::sem::{Update, Vote, Way};
 
 impl Emitter<'_> {
-    /// The lanes of the warp for which a condition holds, of those that are here.
+    /// The active lanes of the warp for which a condition holds.
     pub(super) fn ballot(&mut self, c: Value) -> Value {
         let wave = Type::Int(self.target.wave);
         let all = self.b.intrinsic("llvm.amdgcn.ballot", &[wave], wave, &[c], &[]);
@@ -27,12 +27,12 @@ impl Emitter<'_> {
         self.b.fit(own, 32)
     }
 
-    /// The lanes that are here.
+    /// The active lanes.
     pub(super) fn here(&mut self) -> Value {
         self.ballot(Value::int(1, 1))
     }
 
-    /// What another lane of the warp has: 32 bits; 0 of one that is not here.
+    /// Another lane's value: 32 bits; 0 for an inactive lane.
     fn of_lane(&mut self, v: Value, lane: Value) -> Value {
         let first = self.first_lane();
         let lane = self.b.op("add", first, lane);
@@ -84,7 +84,7 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// Who takes part: all that are here where they name the same lanes, else those of them that the lane names.
+    /// The participating lanes: all active ones if they name the same mask, else those in the lane's own mask.
     fn participants(&mut self, named: Option<&Src>) -> Result<Value, Refused> {
         let here = self.here();
         let Some(named) = named.filter(|src| !matches!(src, Src::Imm(_))) else { return Ok(here) };

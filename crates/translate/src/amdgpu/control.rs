@@ -10,7 +10,7 @@ use cushim_ptx::ir::{Inst, Src};
 use cushim_ptx::sem::Control;
 
 impl Emitter<'_> {
-    /// Translates what ends a block; whether its text goes on.
+    /// Translates the instruction that ends a block; returns whether its text continues.
     pub(super) fn control(
         &mut self,
         inst: &Inst,
@@ -44,7 +44,7 @@ impl Emitter<'_> {
         Ok(false)
     }
 
-    /// To a label where the guard is true, else behind the block.
+    /// Jumps to a label if the guard is true, else continues after the block.
     fn part(&mut self, guard: Value, to: &str, block: u32) {
         let guard = self.b.typed(guard);
         let next = block as usize + 1;
@@ -60,7 +60,7 @@ impl Emitter<'_> {
         self.f.block_of.get(instruction as usize).copied().unwrap_or(0)
     }
 
-    /// `brx.idx`: past the end of the list it goes on behind it.
+    /// `brx.idx`: an index past the end of the list falls through.
     fn table(&mut self, inst: &Inst, block: u32) -> Result<(), Refused> {
         let (Some(index), Some(Src::Targets(list))) = (inst.src.first(), inst.src.get(1)) else {
             return Err(self.refused("a branch without targets"));

@@ -15,7 +15,7 @@ use cushim_ptx::ir::{Arg, Base, Callee, Dst, Function, Inst, Module, Place, Src,
 use cushim_ptx::sem::{Control, Operation};
 use std::collections::BTreeSet;
 
-/// A function, and what it needs declared.
+/// A function, and the declarations that it needs.
 #[derive(Debug)]
 pub(super) struct Text {
     pub(super) text: String,
@@ -61,7 +61,7 @@ pub(super) struct Emitter<'a> {
     pub(super) item: Value,
     /// The thread of the block.
     pub(super) thread: Value,
-    /// How lanes that may wait for each other go on, each by itself.
+    /// The state of lanes that may wait for each other, if each needs independent progress.
     pub(super) steps: Option<Steps>,
 }
 
@@ -79,7 +79,7 @@ pub(super) fn emit(
         });
     };
     if !f.defined {
-        // Whoever calls it says so.
+        // The caller adds the rest.
         let (text, declared) = (String::new(), BTreeSet::new());
         return Ok(Text { text, declared });
     }
@@ -108,7 +108,7 @@ pub(super) fn emit(
     Ok(Text { text, declared })
 }
 
-/// A function that stops whoever calls it.
+/// A function that traps its caller.
 pub(super) fn stub(
     module: &Module,
     names: &Names,
@@ -148,7 +148,7 @@ impl<'a> Emitter<'a> {
         )
     }
 
-    /// Registers, local memory, who the lane is; a kernel's lanes that are no threads end here.
+    /// Registers, local memory, the lane's thread; a kernel's lanes without a thread end here.
     fn begin(&mut self) -> Result<(), Refused> {
         for r in used(self.f) {
             let bits = self.register_bits(r);
@@ -179,7 +179,7 @@ impl<'a> Emitter<'a> {
         Ok(())
     }
 
-    /// The blocks that are reached.
+    /// The reachable blocks.
     fn blocks(&mut self) -> Result<(), Refused> {
         let f = self.f;
         for n in reached(f) {
@@ -204,7 +204,7 @@ impl<'a> Emitter<'a> {
         Ok(())
     }
 
-    /// Goes to the block behind one.
+    /// Jumps to the block after one.
     pub(super) fn go_on(&mut self, block: u32) {
         let next = block as usize + 1;
         match next < self.f.blocks.len() {
@@ -334,7 +334,7 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    /// The texture or surface reference that an instruction names, behind what it is.
+    /// The texture or surface reference of an instruction, after its kind.
     fn reference(&self, inst: &Inst) -> String {
         let named = inst.src.iter().find_map(|src| match src {
             Src::Address(Symbol::Global(n), _)
@@ -346,7 +346,7 @@ impl<'a> Emitter<'a> {
         named.filter(|g| g.reference).map_or(String::new(), |g| format!(" (`{}`)", g.name))
     }
 
-    /// Gives result `n` a value, if it is wanted.
+    /// Writes result `n`, if it is used.
     pub(super) fn give(&mut self, inst: &Inst, n: usize, v: Value) {
         if let Some(dst) = inst.dst.get(n) {
             self.write(*dst, v);
@@ -354,7 +354,7 @@ impl<'a> Emitter<'a> {
     }
 }
 
-/// What an instruction is that is not translated.
+/// The description of an instruction that is not translated.
 fn unknown(operation: &Operation) -> &'static str {
     match operation {
         Operation::Texture(_) => "an access to a texture",
@@ -402,7 +402,7 @@ fn used(f: &Function) -> BTreeSet<u32> {
     used
 }
 
-/// The blocks that are reached from the first, in order.
+/// The blocks that are reachable from the first, in order.
 pub(super) fn reached(f: &Function) -> BTreeSet<u32> {
     let (mut seen, mut stack) = (BTreeSet::new(), vec![0]);
     while let Some(n) = stack.pop() {

@@ -38,8 +38,8 @@ pub(super) fn missing(module: &Module, global: &Global) -> Option<&'static str> 
     None
 }
 
-/// Before which name the symbol stands that holds the address of a variable whose place is known only when code is
-/// loaded; `None` for others.
+/// The prefix of the symbol that holds the address of a variable whose address is known only when code is loaded;
+/// `None` for other variables.
 pub(super) fn indirect(global: &Global) -> Option<&'static str> {
     match global.linkage {
         Linkage::Extern => Some(EXTERNAL),
@@ -128,7 +128,7 @@ fn initial(module: &Module, names: &Names, g: &Global) -> (String, String) {
         }
     };
     for r in relocations {
-        // Of two at one place the first counts.
+        // Of two at one offset the first counts.
         if r.offset < at {
             continue;
         }

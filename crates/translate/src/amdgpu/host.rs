@@ -11,7 +11,7 @@ use crate::refusal::Refused;
 use cushim_ptx::exec::DeviceFunction;
 use cushim_ptx::ir::{Arg, Call, Callee, Function, Module, Special, Src};
 
-/// Whether the host answers this function of the device runtime.
+/// The device-runtime function with this name that the host implements.
 fn answered(name: &str) -> Option<DeviceFunction> {
     use DeviceFunction::{Allocate, AssertFail, Free, Print};
     DeviceFunction::from_name(name).filter(|f| matches!(f, Print | Allocate | Free | AssertFail))
@@ -31,7 +31,7 @@ fn asks(module: &Module, f: &Function) -> bool {
     })
 }
 
-/// Whether a kernel, or what it may call, asks its host.
+/// Whether a kernel, or a function that it may call, makes requests to its host.
 pub(super) fn is_asked(module: &Module, kernel: u32) -> bool {
     let reached = module.reachable(kernel);
     reached.iter().filter_map(|n| module.functions.get(*n as usize)).any(|f| asks(module, f))

@@ -40,7 +40,7 @@ impl Locals {
         let mut at = 0;
         let mut rest = passed.into_iter().peekable();
         while let Some((start, mut end)) = rest.next() {
-            // Those that share bytes are one.
+            // Parts that share bytes are one.
             while let Some((_, other)) = rest.next_if(|(next, _)| *next < end) {
                 end = end.max(other);
             }
@@ -57,7 +57,7 @@ impl Locals {
         &self.parts
     }
 
-    /// The part that a byte lies in, or the last one.
+    /// The part that contains a byte, or the last one.
     pub(super) fn part(&self, offset: u32) -> Option<Part> {
         let next = self.parts.partition_point(|part| part.start <= offset);
         self.parts.get(next.saturating_sub(1)).copied()

@@ -12,7 +12,7 @@ use cushim_ptx::sem::{Mbarrier, MbarrierOp};
 /// The bits of a count of arrivals.
 const COUNT: u128 = (1 << 20) - 1;
 
-/// The parts of an object, 64 bits each; the parity is a truth value.
+/// The parts of an object, 64 bits each; the parity is a boolean.
 #[derive(Clone, Copy)]
 struct State {
     pending: Value,
@@ -64,7 +64,7 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// Exchanges an object for what an instruction makes of it; what it was.
+    /// Atomically updates an object by an instruction; returns the old value.
     fn exchanged(&mut self, op: MbarrierOp, at: &str, n: Value) -> Value {
         let (k, word) = (self.b.number(), Type::Int(64));
         let scope = "syncscope(\"workgroup\")";

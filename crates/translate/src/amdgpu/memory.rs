@@ -23,7 +23,7 @@ pub(super) fn pointer_type(space: Space) -> &'static str {
     }
 }
 
-/// A scope as LLVM names it for this target; a cluster is one block, but may be taken for the device.
+/// LLVM's name of a scope for this target; a cluster is one block, but may be treated as the device.
 pub(super) fn scope_text(scope: Scope) -> &'static str {
     match scope {
         Scope::Cta => "syncscope(\"workgroup\") ",
@@ -32,7 +32,7 @@ pub(super) fn scope_text(scope: Scope) -> &'static str {
     }
 }
 
-/// The order of a load or store: how it begins, and how it ends. `None` for one that nobody else looks at.
+/// LLVM's syntax for the order of a load or store: before and after the operands. `None` if it is not atomic.
 fn order_text(order: Order) -> Option<(&'static str, String)> {
     Some(match order {
         Order::Weak => return None,
@@ -67,7 +67,7 @@ impl Emitter<'_> {
                 if pointer.starts_with(&format!("{ty} ")) {
                     return Ok(pointer);
                 }
-                // An address of one space where another is meant.
+                // A generic address is used for another space.
                 if space == Space::Generic {
                     let p = self.b.number();
                     self.b.line(&format!("%p{p} = addrspacecast {pointer} to ptr"));
@@ -83,7 +83,7 @@ impl Emitter<'_> {
                 let v = self.register(*r);
                 let v = self.b.fit(v, *bits);
                 let wide = *bits == 64 || matches!(space, Space::Shared | Space::Local);
-                // Sums wrap at the register's width, and so do pointers where that is theirs.
+                // Sums wrap at the register's width, and so do pointers of that width.
                 if wide {
                     let pointer = self.pointer_of(v, space)?;
                     return Ok(match pointer.rsplit_once(' ') {
@@ -216,7 +216,7 @@ impl Emitter<'_> {
                 self.b.select(p, Value::int(32, 0), Value::int(32, size.into()))
             }
         };
-        // Of a part of the source byte by byte: what is behind its end is not read.
+        // A partial source is copied byte by byte: bytes after its end are not read.
         let word = if what.source == Source::Whole { word } else { 1 };
         for k in (0..size).step_by(word as usize) {
             let (at, bits) = (self.offset_pointer(&from, k), word * 8);

@@ -34,9 +34,9 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Text {
     /// The IR, without target triple and data layout.
     pub ir: String,
-    /// The kernels that it has.
+    /// The translated kernels.
     pub kernels: Vec<Facts>,
-    /// Those that it has not.
+    /// The refused kernels.
     pub refused: Vec<Refusal>,
 }
 
@@ -92,7 +92,7 @@ fn table(kernels: &[Facts]) -> String {
     )
 }
 
-/// What keeps a kernel from being translated: in itself, and in what it calls by name.
+/// The reason why a kernel cannot be translated: in itself, or in a function that it calls by name.
 fn refusal(
     module: &Module,
     names: &Names,
@@ -123,7 +123,7 @@ fn refusal(
     None
 }
 
-/// The module: its variables, its functions, what they call.
+/// Assembles the module: its variables, its functions, and the functions they call.
 fn assemble(
     module: &Module,
     names: &Names,
@@ -140,7 +140,7 @@ fn assemble(
                 text += &one.text;
                 declared.extend(&one.declared);
             }
-            // It is reached through pointers alone: whoever calls it is stopped.
+            // It is reached through pointers only: it traps its caller.
             Some(Err(_)) => text += &function::stub(module, names, *n, &mut declared),
             None => {}
         }

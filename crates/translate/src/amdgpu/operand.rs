@@ -19,8 +19,8 @@ impl Emitter<'_> {
         self.f.registers.get(r as usize).map_or(32, |ty| ty.bits())
     }
 
-    /// Gives a register a value: its lowest bits, or with zeros above. Where the instruction has a guard that is a value,
-    /// the register keeps what it has where that is false.
+    /// Writes a register: its lowest bits, or zero-extended. If the instruction's guard is a value, the register
+    /// keeps its old value where the guard is false.
     pub(super) fn write(&mut self, dst: Dst, v: Value) {
         let Dst::Reg(r, _) = dst else { return };
         let bits = self.register_bits(r);
@@ -47,7 +47,7 @@ impl Emitter<'_> {
         })
     }
 
-    /// An operand that is a value: an integer of any width.
+    /// A value operand: an integer of any width.
     pub(super) fn operand(&mut self, src: &Src) -> Result<Value, Refused> {
         Ok(match src {
             Src::Reg(r) => self.register(*r),

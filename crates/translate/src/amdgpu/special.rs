@@ -45,7 +45,7 @@ impl Emitter<'_> {
         self.b.op("mul", plane, z)
     }
 
-    /// Ends the lanes that are no threads: the upper half of a wave, and what fills the last warp.
+    /// Ends the lanes without a thread: the upper half of a wave, and the rest of a partial last warp.
     pub(super) fn end_idle_lanes(&mut self) {
         let threads = self.threads();
         let mut idle = self.b.icmp("uge", self.thread, threads);
@@ -121,7 +121,7 @@ impl Emitter<'_> {
                 let dynamic = self.launch_word(DYNAMIC_SHARED);
                 self.b.with("add", dynamic, fixed.into())
             }
-            // There are no clusters: each block is one of its own.
+            // There are no clusters: each block is a cluster of one.
             Special::ClusterId(axis) => return self.special(Special::Ctaid(axis)),
             Special::NClusterId(axis) => return self.special(Special::Nctaid(axis)),
             Special::NSmId | Special::ClusterNctaid(_) | Special::ClusterNctarank => word(1),

@@ -21,7 +21,7 @@ use cushim_ptx::ir::{Inst, Module};
 use cushim_ptx::sem::{Collective, CollectiveOp, Operation};
 use std::collections::BTreeSet;
 
-/// The place of lanes that have ended.
+/// The point of lanes that have exited.
 const ENDED: u32 = u32::MAX;
 /// Places from here on are `bar.warp.sync`, at any of which a lane has come.
 const SYNC: u32 = 1 << 24;
@@ -35,7 +35,7 @@ pub(super) struct Steps {
     waits: Waits,
     /// Blocks that lanes go to around a loop.
     blocks: BTreeSet<u32>,
-    /// Places, and the labels that they are at.
+    /// Points, and their labels.
     cases: Vec<(u32, String)>,
 }
 
@@ -74,7 +74,7 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    /// Whether lanes have to come together for the instruction that is translated.
+    /// Whether lanes have to reconverge for the current instruction.
     pub(super) fn meets(&self) -> bool {
         self.steps.as_ref().is_some_and(|steps| steps.waits.is_place(self.at))
     }
@@ -125,7 +125,7 @@ impl<'a> Emitter<'a> {
         Ok(())
     }
 
-    /// Of some lanes those that a collective's mask names.
+    /// The lanes among `of` that a collective's mask names.
     fn named(&mut self, inst: &Inst, what: Collective, of: Value) -> Result<Value, Refused> {
         let Some(mask) = inst.src.get(what.op.operands()) else { return Ok(of) };
         let mask = self.operand(mask)?;
@@ -139,7 +139,7 @@ impl<'a> Emitter<'a> {
         self.b.line("br label %back");
     }
 
-    /// The loop itself. Nothing is known of a lane's place when it goes around, or LLVM would lead it there straight.
+    /// The loop itself. A lane's point must be opaque when it goes around, or LLVM would jump to the point directly.
     pub(super) fn end_steps(&mut self) {
         let Some(steps) = self.steps.take() else { return };
         for block in &steps.blocks {

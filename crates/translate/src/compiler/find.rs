@@ -32,7 +32,7 @@ pub(super) fn linker(program: &Path) -> Option<PathBuf> {
     folders.flat_map(|folder| names.iter().map(move |name| folder.join(name))).find(|p| p.is_file())
 }
 
-/// A folder that is removed with what is in it.
+/// A folder that is removed with its contents.
 pub(super) struct Temporary(PathBuf);
 
 impl Temporary {

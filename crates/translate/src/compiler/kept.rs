@@ -14,8 +14,8 @@ use crate::cache::{Cache, Key};
 /// Between version and head, neither of which has one.
 const BETWEEN: char = '\0';
 
-/// By what the program at a path is known again: where it is, and its file's number, size and times. `None` for what is no
-/// program of machine code.
+/// The identity of the program at a path: the path, and its file's number, size and times. `None` if it is no
+/// machine-code program.
 pub(super) fn key(program: &Path) -> Option<Key> {
     let path = std::fs::canonicalize(program).ok()?;
     let mut file = File::open(&path).ok()?;
@@ -34,7 +34,7 @@ pub(super) fn key(program: &Path) -> Option<Key> {
     Some(Key::of(&[b"compiler", path.as_os_str().as_bytes(), &bytes]))
 }
 
-/// Version and head that are kept for a compiler.
+/// The cached version and head of a compiler.
 pub(super) fn load(cache: &Cache, key: &Key) -> Option<(String, String)> {
     let text = String::from_utf8(cache.load(key)?).ok()?;
     let (version, head) = text.split_once(BETWEEN)?;

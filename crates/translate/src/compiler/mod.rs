@@ -20,7 +20,7 @@ pub enum Error {
          {0})"
     )]
     Missing(String),
-    /// It cannot be started, or does not answer.
+    /// It cannot be started, or returns nothing.
     #[error("{program}: {problem}")]
     Started {
         /// The compiler.
@@ -42,11 +42,11 @@ pub enum Error {
     },
 }
 
-/// A clang that has AMD's targets.
+/// A clang with AMD's targets.
 #[derive(Debug, Clone)]
 pub struct Compiler {
     program: PathBuf,
-    /// What it says of itself.
+    /// Its version text.
     version: String,
     /// Target triple and data layout, as it wants them at the head of a module.
     head: String,
@@ -65,12 +65,12 @@ fn started(program: &Path) -> Command {
 }
 
 impl Compiler {
-    /// The first compiler that is there: `$CUSHIM_CLANG` alone where that is set, else `clang` and its numbered names in
-    /// `$PATH`, else ROCm's. What a program said of itself is kept in the cache, and it is not asked again while its file stays
-    /// the same.
+    /// The first compiler found: `$CUSHIM_CLANG` alone if it is set, else `clang` and its numbered names in `$PATH`,
+    /// else ROCm's. A program's report about itself is cached, and the program is not asked again while its file is
+    /// unchanged.
     ///
     /// # Errors
-    /// [`Error::Missing`] where none has AMD's targets.
+    /// [`Error::Missing`] if none has AMD's targets.
     pub fn find(cache: Option<&Cache>) -> Result<Compiler, Error> {
         let candidates = find::candidates();
         for program in &candidates {
@@ -101,7 +101,7 @@ impl Compiler {
         Some(compiler)
     }
 
-    /// The compiler at a path, which is started: what it makes of nothing says its version, and what a module begins with.
+    /// Starts the compiler at a path: its output for an empty input has its version, and the head of a module.
     fn asked(program: &Path) -> Option<Compiler> {
         let output = started(program)
             .args(["--target=amdgcn-amd-amdhsa", "-nogpulib", "-x", "c", "-S", "-emit-llvm"])
@@ -124,7 +124,7 @@ impl Compiler {
         &self.program
     }
 
-    /// What it says of itself: other text, other code.
+    /// Its version text: if it differs, so may the code.
     pub fn version(&self) -> &str {
         &self.version
     }
@@ -135,7 +135,7 @@ impl Compiler {
             |e: std::io::Error| Error::Started { program: program.clone(), problem: e.to_string() };
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(problem)?;
-        // Whoever does not read all of it says why.
+        // A compiler that does not read all of it reports why.
         let pipe = child.stdin.take();
         let output = std::thread::scope(|scope| {
             scope.spawn(|| pipe.map(|mut pipe| pipe.write_all(input.as_bytes())));
@@ -172,8 +172,8 @@ impl Compiler {
         made
     }
 
-    /// As [`Compiler::compile`], with what is known of the compiler. The linker is asked here: a driver that has two jobs
-    /// starts itself once more for the first.
+    /// As [`Compiler::compile`], with the cached facts about the compiler. The linker is called directly: a driver
+    /// with two jobs starts itself once more for the first.
     fn compile_once(&self, ir: &str, target: &Target) -> Result<Vec<u8>, Error> {
         let problem = |what: &str, e: std::io::Error| Error::Started {
             program: self.program.clone(),

@@ -21,7 +21,7 @@ pub(crate) fn count_in(module: &Module, function: u32) -> bool {
     module.functions.get(function as usize).is_some_and(|f| f.code.iter().any(counts))
 }
 
-/// Whether barriers count of a kernel, or of what it may call.
+/// Whether a kernel, or a function that it may call, has barriers that count.
 pub(crate) fn reached(module: &Module, kernel: u32) -> bool {
     module.reachable(kernel).iter().any(|n| count_in(module, *n))
 }

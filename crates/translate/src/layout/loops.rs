@@ -43,12 +43,12 @@ pub(super) fn successors(f: &Function, n: u32) -> &[u32] {
 }
 
 struct Graph {
-    /// Blocks that are reached, each before those that it alone leads to.
+    /// Reachable blocks, each before those that only it leads to.
     order: Vec<u32>,
-    /// Where a block stands in `order`.
+    /// A block's index in `order`.
     place: Vec<Option<usize>>,
     before: Vec<Vec<u32>>,
-    /// By place: the place of the block's immediate dominator.
+    /// By index: the index of the block's immediate dominator.
     dominator: Vec<usize>,
 }
 
@@ -128,7 +128,7 @@ impl Graph {
     }
 }
 
-/// Blocks that are reached, in reverse postorder.
+/// Reachable blocks, in reverse postorder.
 fn order(f: &Function) -> Vec<u32> {
     let (mut seen, mut order) = (BTreeSet::from([0]), Vec::new());
     let mut stack = vec![(0_u32, 0_usize)];

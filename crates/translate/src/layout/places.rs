@@ -10,19 +10,19 @@ use cushim_ptx::ir::{Function, Inst, Src};
 use cushim_ptx::sem::{Barrier, Collective, Operation};
 use std::collections::BTreeSet;
 
-/// Who comes to an instruction.
+/// The lanes that reach an instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Comes {
     /// Nobody in particular.
     Nobody,
     /// Lanes that a mask names, or those for which a predicate is true.
     Some,
-    /// All lanes that have not ended.
+    /// All live lanes.
     All,
 }
 
-/// The instructions, by their numbers in the function's code: the first behind each loop, on each way, up to one that all
-/// come to; and barriers that count, which always look after who has ended.
+/// The instructions, by their numbers in the function's code: the first after each loop, on each path, up to one that
+/// all lanes reach; and barriers that count, which always have to know the exited lanes.
 pub(super) fn of(f: &Function, waiting: &[&Loop]) -> BTreeSet<u32> {
     let mut found: BTreeSet<u32> = f
         .code

@@ -8,7 +8,7 @@ use cushim_ptx::sem::{Barrier, Control, Operation};
 use cushim_ptx::types::Space;
 use std::collections::BTreeSet;
 
-/// Whether all barriers of a kernel stand where all threads come, or none.
+/// Whether each barrier of a kernel is reached by all threads, or by none.
 pub(super) fn barriers(f: &Function) -> bool {
     let mut found = Found { varying: BTreeSet::new(), divided: vec![false; f.blocks.len()] };
     let after = post_dominators(f);
@@ -137,15 +137,14 @@ fn ends(inst: &Inst) -> bool {
     matches!(inst.sem, Operation::Control(c) if c.ends_block())
 }
 
-/// For each block those that every way from it to the end goes through, itself among them. Of a block from which no end is
-/// reached, none but itself.
+/// The post-dominators of each block, including itself. A block from which no exit is reachable has only itself.
 fn post_dominators(f: &Function) -> Vec<BTreeSet<u32>> {
     let n = f.blocks.len();
     let all: BTreeSet<u32> = (0..n as u32).collect();
     let leaves = |k: usize| {
         let block = f.blocks.get(k);
         let last = block.and_then(|b| f.code.get((b.end as usize).wrapping_sub(1)));
-        // A guarded end goes on, too: it is one way out.
+        // A guarded exit also continues: it is one exit path.
         let out = |inst: &Inst| {
             use Control::{Exit, Return, Trap};
             matches!(inst.sem, Operation::Control(Exit | Return | Trap))

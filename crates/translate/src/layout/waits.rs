@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(crate) struct Waits {
     /// The first block of a loop, and its blocks.
     loops: BTreeMap<u32, BTreeSet<u32>>,
-    /// Where lanes come together, as [`places`] says.
+    /// The points where lanes reconverge, from [`places`].
     places: BTreeSet<u32>,
 }
 
@@ -83,7 +83,7 @@ impl<'a> Body<'a> {
         self.one.blocks.iter().flat_map(|n| self.code(*n))
     }
 
-    /// Whether what decides who leaves the loop is seen in memory.
+    /// Whether memory decides which lanes leave the loop.
     fn waits(&self) -> bool {
         let calls = |inst: &Inst| matches!(inst.sem, Operation::Control(Control::Call));
         let calls = self.calls_look && self.all().any(calls);
@@ -104,7 +104,7 @@ impl<'a> Body<'a> {
         self.depends(deciding.collect(), &sees) && !self.tries()
     }
 
-    /// Whether registers have values that come from what is seen in this loop, other than by a vote.
+    /// Whether registers have values that come from memory reads in this loop, other than by a vote.
     fn depends(&self, mut on: BTreeSet<u32>, sees: &dyn Fn(&Inst) -> bool) -> bool {
         let mut branches = false;
         loop {
@@ -133,7 +133,8 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// Whether each time around this loop, and none within it, tries to exchange just what was seen.
+    /// Whether each iteration of this loop, and none within it, tries a compare-and-swap with just the value that was
+    /// read.
     fn tries(&self) -> bool {
         let inner = |n: &u32| {
             let within = |l: &Loop| l.blocks.len() < self.one.blocks.len() && l.blocks.contains(n);
@@ -148,7 +149,7 @@ impl<'a> Body<'a> {
         })
     }
 
-    /// Whether a register has what was seen in this loop, as it was.
+    /// Whether a register has the value that was read in this loop, unchanged.
     fn is_as_seen(&self, of: u32) -> bool {
         let (mut stack, mut known) = (vec![of], BTreeSet::from([of]));
         let mut seen = false;

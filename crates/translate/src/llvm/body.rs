@@ -10,7 +10,7 @@ use std::fmt::Write;
 #[derive(Debug)]
 pub struct Body {
     text: String,
-    /// What stands at the function's begin: its variables.
+    /// The variables at the start of the function.
     variables: String,
     next: u32,
     width: u32,
@@ -45,7 +45,7 @@ impl Body {
         self.text.lines().count()
     }
 
-    /// A line as it is.
+    /// A verbatim line.
     pub fn line(&mut self, text: &str) {
         let _ = writeln!(self.text, "  {text}");
     }
@@ -60,7 +60,7 @@ impl Body {
         let _ = writeln!(self.variables, "  {text}");
     }
 
-    /// What has to be declared for a line that was written by hand.
+    /// Adds a declaration that a hand-written line needs.
     pub fn declare(&mut self, text: &str) {
         self.declared.insert(text.to_owned());
     }
@@ -77,7 +77,7 @@ impl Body {
             Of::Bits(bits) => bits,
         };
         let n = v.ty.bits();
-        // Of an integer's bits the signed number.
+        // The signed number of an integer's bits.
         let number = if n >= 128 { bits as i128 } else { (bits << (128 - n)) as i128 >> (128 - n) };
         let one = match v.ty {
             Type::Int(1) => (if bits == 0 { "false" } else { "true" }).to_owned(),
@@ -193,7 +193,7 @@ impl Body {
         self.result(v.ty, &text)
     }
 
-    /// A call of an intrinsic that is named by the types `over`; `last` are constants behind the operands.
+    /// A call of an intrinsic that is named by the types `over`; `last` are constants after the operands.
     pub fn intrinsic(
         &mut self,
         name: &str,

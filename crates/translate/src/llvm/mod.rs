@@ -41,7 +41,7 @@ impl Type {
         }
     }
 
-    /// As it stands in the names of intrinsics.
+    /// Its form in the names of intrinsics.
     fn mangled(self) -> String {
         match self {
             Type::Int(bits) => format!("i{bits}"),
@@ -67,7 +67,7 @@ enum Of {
 }
 
 impl Value {
-    /// A constant integer of `bits` bits; what is above them is cut off.
+    /// A constant integer of `bits` bits; higher bits are truncated.
     pub const fn int(bits: u32, value: u128) -> Value {
         let mask = if bits >= 128 { u128::MAX } else { (1 << bits) - 1 };
         Value { ty: Type::Int(bits), of: Of::Bits(value & mask) }

@@ -24,14 +24,14 @@ const POWER_SERIES: [f64; 8] = [
     0.693_147_180_556_832_4,
 ];
 
-/// The largest magnitude for which sine and cosine hold; beyond it more digits of pi are wanted than they have.
+/// The largest magnitude for which sine and cosine are accurate; larger ones would need more digits of pi.
 const MOST_ANGLE: f64 = 1_000_000.0;
 
 fn c(v: f64) -> Value {
     Value::double(v)
 }
 
-/// The function of a double that was a number of another format.
+/// The function of a double that was converted from another format.
 pub(super) fn function(b: &mut Body, op: FloatOp, x: Value) -> Value {
     match op {
         FloatOp::Ex2 => {

@@ -136,7 +136,7 @@ fn bfind(b: &mut Body, amount: bool, signed: bool, x: Value) -> Value {
     b.select(none, Value::int(32, u128::MAX), at)
 }
 
-/// The bit that is the n-th set one from a base on, upwards or downwards.
+/// The position of the n-th set bit from a base, upwards or downwards.
 fn fns(b: &mut Body, a: [Value; 5]) -> Value {
     let [bits, base, offset] = [a[0], a[1], a[2]].map(|v| b.fit(v, 32));
     let ones = Value::int(32, u128::MAX);
@@ -275,7 +275,7 @@ fn lop3(b: &mut Body, table: u8, then: Option<Logic>, a: [Value; 5]) -> Out {
     Out(d, any.or(Some(Value::int(1, 0))))
 }
 
-/// Two truth values together.
+/// Combines two predicates.
 pub(super) fn logic_of(b: &mut Body, logic: Logic, x: Value, y: Value) -> Value {
     let name = match logic {
         Logic::And => "and",

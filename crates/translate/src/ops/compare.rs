@@ -8,7 +8,7 @@ use cushim_ptx::sem::{Compare, Compared, FloatClass, Outcomes, Selector, Set, Te
 use cushim_ptx::soft::Format;
 use cushim_ptx::types::Scalar;
 
-/// A value as a truth value: whether it is not 0.
+/// A value as a predicate: whether it is not 0.
 pub(super) fn truth(b: &mut Body, v: Value) -> Value {
     if v.ty == Type::Int(1) { v } else { b.icmp_with("ne", v, 0) }
 }
@@ -93,7 +93,7 @@ fn written(b: &mut Body, ty: Scalar, v: Value) -> Value {
     b.select(v, Value::int(bits, yes), Value::int(bits, 0))
 }
 
-/// With the predicate operand, if one is asked for.
+/// Combines the result with the predicate operand, if there is one.
 fn combine(b: &mut Body, i: Compare, c: Value, p: Value) -> Value {
     let Some(logic) = i.then else { return c };
     let p = truth(b, p);

@@ -94,7 +94,7 @@ fn from_integer(b: &mut Body, from: Scalar, to: Scalar, round: Round, v: Value) 
     let (v, f) = (b.fit(v, from.bits()), format(to));
     let how = if from.is_signed() { "sitofp" } else { "uitofp" };
     let nearest = matches!(round, Round::Nearest);
-    // A double holds what has 32 bits; and LLVM rounds to nearest where one step does it.
+    // A double represents every 32-bit number; and LLVM rounds to nearest if one step suffices.
     if from.bits() <= 32 || nearest && matches!(f, Format::F32 | Format::F64) {
         let direct = nearest && f == Format::F32;
         let ty = if direct { Type::Float } else { Type::Double };
@@ -173,7 +173,8 @@ fn tf32(b: &mut Body, mode: Mode, v: Value) -> Value {
     let cut = |b: &mut Body, v: Value| b.with("and", v, 0xffff_e000);
     let infinity: u128 = Format::F32.infinity().into();
     if mode.round == Round::Away {
-        // An H100 adds half a unit, but not to a NaN; with `.satfinite` what is infinite is a unit less, NaNs too.
+        // An H100 adds half a unit, but not to a NaN; with `.satfinite` infinities become one unit less, and so do
+        // NaNs.
         let more = b.with("add", v, 0x1000);
         let v = b.select(nan, v, more);
         let v = cut(b, v);
@@ -206,7 +207,7 @@ fn to_float(b: &mut Body, i: Mode, d: Scalar, s: Scalar, v: Value) -> Result<Val
         v = flush(b, v, from);
     }
     if d == s && !i.whole && !i.flush && d != Scalar::F16 && d != Scalar::Bf16 {
-        // Nothing changes, but what is clamped.
+        // Nothing changes except by clamping.
         if i.clamp == Clamp::None && !i.finite {
             return Ok(v);
         }

@@ -10,7 +10,7 @@ use cushim_ptx::soft::{Format, Round};
 
 /// Bits of sums.
 const WIDE: u32 = 256;
-/// How far products and addends are moved to the left at most, so that they have room.
+/// The most bits by which products and addends are shifted left, so that they fit.
 const ROOM: [u32; 2] = [140, 190];
 /// What is subtracted from an exponent's field, where the mantissa is an integer.
 const BIAS: u32 = 1075;
@@ -25,8 +25,7 @@ struct Number {
     zero: Value,
 }
 
-/// `mantissa * 2^exponent` exactly, but for the last bit of a mantissa of more than 53 bits, which may say that there
-/// is more.
+/// `mantissa * 2^exponent` exactly, except that the last bit of a mantissa of more than 53 bits may be sticky.
 struct Exact {
     negative: Value,
     exponent: Value,
@@ -94,7 +93,7 @@ fn pack(b: &mut Body, v: Exact, round: Round) -> Value {
     let step = b.op("and", inexact, out);
     let step = b.fit(step, 64);
     let kept = b.op("add", kept, step);
-    // The field, less 1: what is normal has the bit that adds it.
+    // The field, less 1: a normal number's leading bit adds it.
     let field = b.op("add", by, v.exponent);
     let field = b.with("add", field, u128::from(BIAS - 1));
     let field = b.fit(field, 64);
@@ -121,7 +120,7 @@ pub(super) fn fused(b: &mut Body, given: [Value; 3], round: Round) -> Value {
     let addend = b.fit(z.mantissa, WIDE);
     let of_product = b.op("add", x.exponent, y.exponent);
     let of_product = b.op("sub", of_product, word(2 * BIAS as i32));
-    // A product of zero has no place of its own: above the addend it would move that out of sight.
+    // A zero product has no exponent: above the addend it would shift that out.
     let nothing = b.op("or", x.zero, y.zero);
     let of_product = b.select(nothing, word(2 - 2 * BIAS as i32), of_product);
     let of_addend = b.op("sub", z.exponent, word(BIAS as i32));
@@ -164,8 +163,8 @@ pub(super) fn fused(b: &mut Body, given: [Value; 3], round: Round) -> Value {
     b.select(finite, rounded, other)
 }
 
-/// What the exact result is where `near` is it, rounded to nearest, by how `found`, which `near` stands for, compares with
-/// what was `wanted`; its exponent is `near`'s and more.
+/// The correctly rounded result near `near`, which is the result to nearest, by comparing `found`, which `near`
+/// represents, with `wanted`; the exact exponent is `near`'s plus `more`.
 fn beside(b: &mut Body, near: Number, [found, wanted]: [Value; 2], more: Value) -> Exact {
     let (above, below) = (b.icmp("ugt", found, wanted), b.icmp("ult", found, wanted));
     let [above, below] = [above, below].map(|c| b.fit(c, 64));

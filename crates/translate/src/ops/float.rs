@@ -88,7 +88,7 @@ fn quotient(b: &mut Body, how: Precision, f: Format, x: Value, y: Value) -> Valu
     if how != Precision::Approx || f != Format::F32 {
         return v;
     }
-    // The reciprocal of what is larger is a zero (ISA, `div.approx`).
+    // The reciprocal of larger numbers is zero (ISA, `div.approx`).
     let m = b.same("llvm.fabs", &[y]);
     let large = b.fcmp("ogt", m, Value::float(LARGEST_DIVISOR));
     let zero = b.same("llvm.copysign", &[Value::float(0.0), y]);
@@ -247,7 +247,7 @@ fn pair(
         return v;
     }
     let both = b.op(if how.nan { "or" } else { "and" }, none, also);
-    // Of doubles the second NaN, made quiet.
+    // For doubles the second NaN, made quiet.
     let nan = if f == Format::F64 && !how.nan { b.with("or", y, 1 << 51) } else { nan };
     b.select(both, nan, v)
 }

@@ -90,7 +90,7 @@ pub(super) fn computed(f: Format) -> Type {
     }
 }
 
-/// The number that bits are, in the type that it is computed in.
+/// The number that the bits represent, in the type of the computation.
 pub(super) fn number(b: &mut Body, v: Value, f: Format) -> Value {
     let v = b.fit(v, width(f));
     if f == Format::BF16 {
@@ -101,7 +101,7 @@ pub(super) fn number(b: &mut Body, v: Value, f: Format) -> Value {
     b.bits_as(v, computed(f))
 }
 
-/// A number in a wider format, or as it is.
+/// A number in a wider format, or unchanged.
 pub(super) fn widened(b: &mut Body, v: Value, to: Type) -> Value {
     if v.ty == to { v } else { b.cast("fpext", v, to) }
 }

@@ -22,8 +22,8 @@ use cushim_ptx::sem::{Float, Operation};
 use cushim_ptx::soft::Format;
 pub use out::{Missing, Out};
 
-/// As [`eval`] for arithmetic of singles whose NaNs may have any bits: neither an operand's nor the result's bits are looked
-/// at as a NaN's.
+/// As [`eval`] for single-precision arithmetic whose NaNs may have any bits: nothing observes the bits of an
+/// operand's or the result's NaN.
 ///
 /// # Errors
 /// As [`eval`].
@@ -37,11 +37,11 @@ pub fn canonical(b: &mut Body, v: Value) -> Value {
     format::canonical(b, v, Format::F32)
 }
 
-/// Computes a pure operation ([`Operation::is_pure`]). Operands are integers of any width: what is above the type is cut
-/// off, what is missing is zero. `width` is that of the first result's register.
+/// Computes a pure operation ([`Operation::is_pure`]). Operands are integers of any width: bits above the type are
+/// truncated, missing ones are zero. `width` is that of the first result's register.
 ///
 /// # Errors
-/// What of it is not translated.
+/// The part that is not translated.
 pub fn eval(
     b: &mut Body,
     operation: &Operation,

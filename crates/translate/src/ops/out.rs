@@ -7,7 +7,7 @@ use crate::llvm::{Body, Value};
 #[derive(Debug, Clone, Copy)]
 pub struct Out(pub Value, pub Option<Value>);
 
-/// An operation that is not there, in words.
+/// An unsupported operation, in words.
 pub type Missing = &'static str;
 
 /// What is done to both halves of registers, each by itself: 16 bits of each operand to 16 bits.

@@ -42,7 +42,7 @@ pub(super) fn narrow(b: &mut Body, v: Value, to: Format, round: Round) -> Value 
         let near = b.cast("fptrunc", v, target);
         return b.bits_of(near);
     };
-    // Of magnitudes: the nearest, and its neighbour where that lies on the wrong side.
+    // For magnitudes: the nearest, or its neighbour if that lies on the wrong side.
     let m = b.same("llvm.fabs", &[v]);
     let near = b.cast("fptrunc", m, target);
     let back = b.cast("fpext", near, from);
@@ -105,7 +105,7 @@ fn upper_half(b: &mut Body, v: Value, round: Round) -> Value {
 
 /// An integer of 64 bits as a double, rounded to odd: what rounds it again gives what rounding once would have.
 pub(super) fn odd_integer(b: &mut Body, magnitude: Value) -> Value {
-    // What needs more than 53 bits has its last ones cut off, and one that says so.
+    // The last bits of numbers of more than 53 bits are truncated into a sticky bit.
     let rest = b.with("and", magnitude, 0x7ff);
     let some = b.icmp_with("ne", rest, 0);
     let mark = b.select(some, Value::int(64, 0x800), Value::int(64, 0));
@@ -167,7 +167,7 @@ fn exact(b: &mut Body, [x, y, z]: [Value; 3]) -> Exact {
     Exact { sum, rest, negative }
 }
 
-/// `x * y + z` of singles, rounded in a direction that is not to nearest.
+/// `x * y + z` of singles, in a directed rounding.
 pub(super) fn fused(b: &mut Body, operands: [Value; 3], round: Round) -> Value {
     let [x, y, z] = operands;
     match round {
@@ -197,7 +197,7 @@ fn fused_down(b: &mut Body, operands: [Value; 3]) -> Value {
     let zero = b.fcmp("oeq", near, Value::float(0.0));
     let step = b.select(zero, Value::int(32, 0x8000_0001), step);
     let bits = b.select(above, step, bits);
-    // A zero that is exact: of numbers that cancel each other, the negative one.
+    // An exact zero: numbers that cancel each other give -0 when rounding down.
     let none = b.select(negative, Value::int(32, 0x8000_0000), Value::int(32, 0));
     let cancelled = b.fcmp("oeq", sum, Value::double(0.0));
     let bits = b.select(cancelled, none, bits);

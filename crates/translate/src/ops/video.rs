@@ -19,7 +19,7 @@ pub(super) fn eval(b: &mut Body, i: Video, a: [Value; 5]) -> Result<Value, Missi
     })
 }
 
-/// Where a part lies in its word: first bit, bits.
+/// The position of a part in its word: first bit, number of bits.
 fn place(part: u8) -> (u32, u32) {
     match part {
         1..=4 => (8 * (u32::from(part) - 1), 8),
@@ -125,7 +125,7 @@ fn placed(b: &mut Body, v: Value, word: Value, at: u32, bits: u32) -> Value {
     b.op("or", v, rest)
 }
 
-/// `vmad`: a product that is negated, or the sum with a number that is.
+/// `vmad`: the product or the summand may be negated.
 fn mad(
     b: &mut Body,
     i: Video,

@@ -7,7 +7,7 @@ use crate::abi::calls;
 use crate::target::Target;
 use std::collections::BTreeSet;
 
-/// What lanes of a wave are, but for what depends on the width of waves.
+/// Definitions of a wave's lanes that do not depend on the wave's width.
 const WAVE: &str = include_str!("wave.ll");
 /// LLVM's RPC protocol.
 const CLIENT: &str = include_str!("client.ll");
@@ -36,7 +36,7 @@ const DECLARED: [&str; 9] = [
     "declare void @llvm.trap()",
 ];
 
-/// The functions for a target, and what they need declared.
+/// The functions for a target, and the declarations that they need.
 pub(super) fn text(target: &Target, needs: Needs, declared: &mut BTreeSet<String>) -> String {
     if needs == Needs::default() {
         return String::new();
