@@ -46,29 +46,29 @@ const NAMES: [(&str, &str); 14] = [
 ];
 
 const HEADER: &str = "\
-/* Tools of cushim: shared libraries that are asked at every device image and every kernel launch of a program.
+/* Tools of cushim: shared libraries that cushim calls at every device image and every kernel launch of a program.
 
        cushim trace --tool ./libmine.so ./app
 
-   And libraries for programs on a GPU (docs/load.md): what begins with cushim_rpc.
+   And libraries for programs on a GPU (docs/load.md): names that begin with cushim_rpc.
 
        cushim load --rpc ./libmine.so program.ptx
 
    A tool exports one function, cushim_tool, which is called once in each process that uses CUDA. Generated from
    crates/tool of cushim's sources; docs/tools.md explains it, c-tests/tools holds examples.
 
-   Compatible changes add to the end of a structure; its `size` says how much of it is there. A tool that was
-   compiled with an older header of the same CUSHIM_ABI goes on working. */";
+   Compatible changes add to the end of a structure; its `size` says how much of it is present. A tool that was
+   compiled with an older header of the same CUSHIM_ABI still works. */";
 
 const TRAILER: &str = "\
 #ifdef __cplusplus
 extern \"C\" {
 #endif
-/* What a tool exports: is given cushim's functions, which stay, and answers its own table, which must stay, too;
-   null where it does not want to work. */
+/* The export of a tool: it receives cushim's functions, which stay valid, and returns its own table, which must stay
+   valid, too; null if the tool does not want to run. */
 const cushim_tool_table *cushim_tool(const cushim_host *host);
-/* What a library of --rpc exports: called once, after the image was loaded and before it runs. Answers 0, or another
-   number where the program must not run. */
+/* The export of a library of --rpc: called once, after the image was loaded and before it runs. Returns 0, or another
+   number if the program must not run. */
 int cushim_rpc(const cushim_rpc_host *host);
 #ifdef __cplusplus
 }
