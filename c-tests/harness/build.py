@@ -53,12 +53,12 @@ class Nvcc:
         self.lib, libraries = next(((d, found) for d, found in have if found), (folders[0], []))
         self.runtime = libraries[0] if libraries and not libraries[0].endswith(".so") else None
         self.help = run([nvcc, "--help"])
-        # Whether this toolkit stands for the others where one is enough; else its place among those.
+        # Whether this toolkit represents the others where one is enough; otherwise its index among the others.
         self.newest, self.older = True, None
 
     def has(self, variant, program, every=False):
         """Whether this toolkit makes the variant; the reason if not. `every`: also
-        variants for which another toolkit stands."""
+        variants for which another toolkit is used."""
         if self.version < program.minimum():
             return "needs CUDA %d.%d" % program.minimum()
         if variant.runtime == "static" and not os.path.exists(os.path.join(self.lib, "libcudart_static.a")):

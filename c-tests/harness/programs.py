@@ -19,7 +19,7 @@ COMPRESSIONS = ("default", "none", "lz4", "zstd")
 # The sets of variants by name, for `variants` and the scripts' options.
 SETS = ("pair", "core", "gpu", "matrix", "full", "each", "both")
 # Three of the 24 variants without `default`, in which every choice of every axis appears. Older compilers write no
-# zstd: in their three the other choices appear, and lz4 in what is not relocatable, the only place for clang.
+# zstd: in their three the other choices appear, and lz4 in code that is not relocatable, the only option for clang.
 FEW = ("shared-legacy-whole-none", "static-perthread-whole-lz4", "static-legacy-rdc-zstd")
 FEW_OLDER = ("shared-legacy-whole-none", "static-perthread-rdc-none", "static-perthread-whole-lz4")
 
@@ -115,14 +115,14 @@ class Variant:
 
 
 def variants(which, program, older=None):
-    """The variants of a set in which this program is built. `older`: the place of a compiler that
+    """The variants of a set in which this program is built. `older`: the index of a compiler that
     is not the newest toolkit among those; it matters to `core` alone.
 
     pair    two that differ in everything but compression
     core    a sample of `matrix`: for the programs marked `matrix` three variants in which every choice of every
             axis appears, of the others `pair`, of semantics/ and compute/ the static runtime alone; compilers
             that are not the newest toolkit make one of three, or of `pair`, in turns
-    gpu     every runtime, stream and link mode, compression as the compiler likes
+    gpu     every runtime, stream and link mode, with the compiler's default compression
     matrix  the full product for the programs marked so, `pair` for the others
     full    the full product for every program
     each    the shared runtime alone, so that everything is compiled once

@@ -295,7 +295,7 @@ def matrix(cushim, nvcc, others, clang, target, arch, images, out):
     source, new = (os.path.join(ROOT, "c-tests/gpu", name) for name in ("redirected.cu", "redirected_new.cu"))
 
     def foreign(other, name, out):
-        # Only the driver decides about newer PTX; all drivers accept the oldest compiler's.
+        # Only the driver decides whether it accepts newer PTX; all drivers accept the oldest compiler's.
         ptx, path = os.path.join(out, "new-%s.ptx" % name), os.path.join(out, "redirected")
         wrong = compiled([other, "-std=c++17", "-ptx", "-arch=" + arch.replace("sm_", "compute_"), new, "-o", ptx]) or \
             compiled([nvcc, "-std=c++17", "-cudart=shared", target, source, "-o", path])

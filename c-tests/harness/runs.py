@@ -185,7 +185,7 @@ def lost(summary):
 
 
 def check_over_driver(cushim, program, path, major=13, env=None):
-    """One program with our runtime over NVIDIA's driver: [(what, [differences])]."""
+    """One program with cushim's runtime over NVIDIA's driver: [(what, [differences])]."""
     done = run([cushim.program, "run", "--backend", "driver", "--", path], env)
     wrong = unlike_expected(program.beside("expected"), done.out, major)
     if done.status != 0 or wrong:

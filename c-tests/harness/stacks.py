@@ -39,7 +39,7 @@ def install(name, packages):
 
 
 def runtimes(name, versions):
-    """A folder with NVIDIA's archives of these versions, by which the runtime inside its libraries is told; None: they cannot be had."""
+    """A folder with NVIDIA's archives of these versions, which identify the runtime inside its libraries; None: they cannot be fetched."""
     folder = os.path.join(folder_of(name), "runtimes")
     for version in versions:
         place = os.path.join(folder, version)
@@ -52,8 +52,8 @@ def runtimes(name, versions):
 
 
 def building(python, links, release="13.5"):
-    """What a package is built with, and its programs later: the toolkit's nvcc, headers and libraries of wheels, in `links` by the names
-    that linkers ask for, and a libcuda to link with; None where they are not installed."""
+    """The tools to build a package, and later its programs: the toolkit's nvcc, headers and libraries of wheels, in `links` by the names
+    that linkers look for, and a libcuda to link with; None if they are not installed."""
     toolkit, driver = (os.path.join(ROOT, "target/toolkits", part) for part in ("cuda-" + release, "libcuda-550/lib64"))
     if not os.path.exists(toolkit + "/bin/nvcc") or not os.path.isdir(driver):
         return None

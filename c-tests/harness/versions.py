@@ -1,6 +1,6 @@
 """Small programs with earlier versions of Python's CUDA packages on the CPU, by the table c-tests/python/versions.json.
 
-The table has for each stack programs, each with the lines that it must print (others may stand between them), and versions. A version has
+The table has for each stack programs, each with the lines that it must print (others may be between them), and versions. A version has
 `packages`, and where needed: `sdist`, a package to build, with the `toolkit` of that release; `runtimes`, archives of NVIDIA's runtime;
 `programs`, in place of the stack's; `known`, programs that do not run yet, with the reason.
 """

@@ -275,7 +275,7 @@ def pointers(batch):
 
 
 def solves(a, x, wanted, letter):
-    """Whether `a x` is what is wanted but for rounding: that is as large as the products are, whose sum may be small."""
+    """Whether `a x` is the expected product up to rounding, which grows with the products, whose sum may be small."""
     return near(a @ x, wanted, letter, (numpy.abs(a) @ numpy.abs(x)).max())
 
 

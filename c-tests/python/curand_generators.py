@@ -145,7 +145,7 @@ def pseudo():
 
 def quasi():
     for name, kind in QUASI.items():
-        # Those of 64 bits have no numbers of 32.
+        # Generators of 64-bit numbers have no 32-bit ones.
         outputs = (LONG,) + OUTPUTS[1:] if "64" in name else OUTPUTS
         for dimensions, points, offset in ((1, 5000, 0), (3, 1001, 0), (17, 300, 99), (1000, 10, 1)):
             def prepare(generator):

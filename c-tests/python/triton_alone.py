@@ -1,6 +1,6 @@
 """Triton without PyTorch: kernels as in its first tutorials, compared with NumPy.
 
-A tensor is memory of the driver's with `data_ptr` and `dtype`, which is all that Triton asks of one.
+A tensor is memory from the driver with `data_ptr` and `dtype`: Triton needs nothing else of it.
 """
 import ctypes
 import importlib.metadata

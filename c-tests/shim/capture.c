@@ -1,4 +1,4 @@
-/* Stream capture: a forbidden call of ours would invalidate it. Graph
+/* Stream capture: a forbidden call by cushim would invalidate it. Graph
    nodes, their parameters and updates. */
 #include "cuda.h"
 

@@ -59,7 +59,7 @@ static void loaded(const char *when) {
     printf(" %d\n", launch(f, 1));
 }
 
-/* Each time what was loaded is gone, but for the first release: the context was retained twice. */
+/* Each release unloads what was loaded, except the first: the context was retained twice. */
 static void primary(void) {
     void *context;
     printf("primary %d", cuDevicePrimaryCtxRetain(&context, 1));

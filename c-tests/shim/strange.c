@@ -103,7 +103,7 @@ static void own_handlers(void) {
     exit(0);
 }
 
-/* Closes the libraries of ours that it finds, as often as they may have been opened. */
+/* Closes cushim's libraries that it finds, as often as they may have been opened. */
 static int close_ours(struct dl_phdr_info *info, size_t size, void *found) {
     (void)size;
     if (info->dlpi_name && strstr(info->dlpi_name, "cushim")) strcpy((char *)found, info->dlpi_name);

@@ -1,5 +1,5 @@
 /*
- * What a library is told of the device that chooses among images by the capability: libcurand of CUDA 13, which imports
+ * Which capability a library sees that selects images by it: libcurand of CUDA 13, which imports
  * the runtime's function. With -DRUNTIME: a runtime for linking, of a device 7.5; with -DLIBRARY: the library; else a program that opens the
  * libraries of its arguments.
  */

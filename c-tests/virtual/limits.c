@@ -1,4 +1,4 @@
-/* A kernel whose result is printed, in a process whose limits others choose; `noexec`: a sandbox that lets nobody make code. */
+/* A kernel whose result is printed, in a process whose limits others choose; `noexec`: a sandbox that forbids executable memory. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

@@ -175,7 +175,7 @@ struct heuristic {
     int reserved[4];
 };
 
-/* NVIDIA's library crashes at some wrong calls: -1 stands for that. */
+/* NVIDIA's library crashes at some wrong calls: -1 means that. */
 static sigjmp_buf before;
 static void crashed(int signal)
 {

@@ -10,7 +10,7 @@
 // Never destroyed, as it is used until the end.
 static std::string &answers_before = *new std::string;
 
-// The results at one place: the most frequent one is first and stands for all calls that are not named.
+// The results at one point: the most frequent one is first and represents all calls that are not named.
 class Answers {
     std::vector<std::pair<std::string, std::string>> all;
 

@@ -1,7 +1,7 @@
 //! One product of matrices, or a batch: `c = alpha * op(a) * op(b) + beta * c`, column-major as in cuBLAS.
 //!
 //! Owns: which types can be combined, which arguments are valid, and the kernel's form and parameter. Source: cuBLAS'
-//! documentation, "cublas<t>gemm()" and "cublasGemmEx()". Must not know: how it is launched.
+//! documentation, "`cublas<t>gemm()`" and "cublasGemmEx()". Must not know: how it is launched.
 
 use std::ffi::c_void;
 

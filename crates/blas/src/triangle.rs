@@ -4,7 +4,7 @@
 //! traversed in reverse, so that one kernel suffices: a lower triangle, from its first row on.
 //!
 //! Owns: the kernel's PTX and parameter, and which arguments are valid. Source: cuBLAS' documentation,
-//! "cublas<t>trsm()". Must not know: how it is launched.
+//! "`cublas<t>trsm()`". Must not know: how it is launched.
 
 use std::ffi::c_void;
 use std::fmt::Write as _;

@@ -1,7 +1,7 @@
 //! What the four thin libraries share: a jump for each function of CUDA, from the one table of signatures.
 //!
 //! Owns how a name of libcudart or libcuda becomes an export of a thin library, and how such a library is linked
-//! ([`build`]). A thin library has no state and no code except jumps through the tables of libvcuda.so. Must not
+//! (`build`). A thin library has no state and no code except jumps through the tables of libvcuda.so. Must not
 //! know: what the functions do.
 
 // It runs in other people's processes: nothing in it may panic.

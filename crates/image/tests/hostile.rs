@@ -31,7 +31,7 @@ fn files(folder: &Path) -> Vec<Vec<u8>> {
     paths.iter().filter(|path| path.is_file()).map(|path| std::fs::read(path).unwrap()).collect()
 }
 
-/// Images of every format, from compilers and from our own writers.
+/// Images of every format, from compilers and from cushim's own writers.
 fn seeds() -> Vec<Vec<u8>> {
     let limits = Limits::DEFAULT;
     let mut seeds = files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data"));

@@ -4,7 +4,7 @@
 //! threads. The results are those of [`cushim_ptx::interp`], bit for bit. Must not know any CUDA call or how device
 //! memory is managed: [`Arena`] says where it is.
 //!
-//! The unit is a warp: a register is 32 lanes in 128-bit vectors, or one value if it is uniform (see [`plan`]). The
+//! The unit is a warp: a register is 32 lanes in 128-bit vectors, or one value if it is uniform (see `simt::plan`). The
 //! code of a warp is a state machine over the regions of the kernel; registers that are live across regions are in a
 //! frame in memory, so a warp that waits is a function that has returned.
 //!

@@ -7,11 +7,11 @@ use crate::special::Special;
 /// What has an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Symbol {
-    /// [`Module::globals`].
+    /// [`crate::ir::Module::globals`].
     Global(u32),
-    /// [`Module::shared`].
+    /// [`crate::ir::Module::shared`].
     Shared(u32),
-    /// [`Module::functions`].
+    /// [`crate::ir::Module::functions`].
     Function(u32),
     /// An offset in the function's local memory.
     Local(u32),

@@ -29,7 +29,7 @@ pub fn gathered(data: &[u8]) {
     }
 }
 
-/// Any text: entries, or an error with its place; the entries can be applied.
+/// Any text: entries, or an error with its position; the entries can be applied.
 pub fn suppressions(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     match Suppressions::parse(text, Path::new("s")) {

@@ -48,7 +48,7 @@ impl Shared {
         unsafe { AtomicU64::from_ptr(self.base().add(at).cast()) }
     }
 
-    /// The client's words: those that the device reads, and those that it writes.
+    /// The client's words: the one that the device reads, and the one that it writes.
     fn boxes(&self, port: u32) -> (&AtomicU32, &AtomicU32) {
         let ports = self.shape.ports() as usize;
         (self.word(4 * port as usize), self.word(4 * (ports + port as usize)))

@@ -6,7 +6,8 @@ use std::path::Path;
 use cushim_manifest::Manifest;
 use cushim_rules::{Error, Rule, compiled};
 
-/// Any text: reading ends, and an error's place is in the text. Compiled rules are the same when they are read again.
+/// Any text: reading ends, and an error's position is in the text. Compiled rules are the same when they are read
+/// again.
 pub fn manifest(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let _ = Rule::replace(&text);

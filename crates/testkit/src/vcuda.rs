@@ -93,7 +93,7 @@ fn kernel() -> Func {
     }))
 }
 
-/// Any shape, argument buffer and attribute for a kernel of our driver: a status, never a fault.
+/// Any shape, argument buffer and attribute for a kernel of cushim's driver: a status, never a fault.
 pub fn launch(data: &[u8]) {
     let word = |n: usize| {
         let bytes = data.get(n * 4..n * 4 + 4).and_then(|bytes| bytes.try_into().ok());

@@ -14,7 +14,7 @@ use cushim_abi::{Signature, all_runtime};
 use vcuda::runtime::vcuda_runtime;
 use vcuda::{driver, runtime, unsupported};
 
-/// Parts of names of functions that are not called: they take addresses of functions, texts, images or files, belong to
+/// Parts of names of functions that are not called: they take function addresses, strings, images or files, belong to
 /// other processes or libraries, or keep their arguments beyond the input.
 const OUT_OF_REACH: &[&str] = &[
     "External",
@@ -238,7 +238,7 @@ fn reset() -> usize {
     slots.and_then(|slots| slots.get(column(13))).map_or(0, |slot| slot.0.addr())
 }
 
-/// The functions that our driver lacks and that were called, with the number of calls.
+/// The functions that cushim's driver lacks and that were called, with the number of calls.
 fn lacking() -> Vec<(&'static str, u64)> {
     let lacks = |name: &str| {
         let index = DRIVER_NAMES.iter().position(|known| *known == name);

@@ -70,7 +70,7 @@ fn value(random: &mut Random, field: Field, rdna: bool) -> u32 {
     }
 }
 
-/// A format: the fixed bits of its first word, place and number of its opcodes, fields by word and place.
+/// A format: the fixed bits of its first word, position and number of its opcodes, fields by word and position.
 struct Format {
     name: &'static str,
     first: u32,

@@ -16,7 +16,7 @@ pub fn known_only_to_llvm(text: &str, format: &str) -> bool {
     lanes_or_parts && nothing.iter().any(|start| name.starts_with(start))
 }
 
-/// The modifiers that our text contains.
+/// Whether cushim's text contains a modifier.
 fn shown(word: &str) -> bool {
     ["clamp", "mul:", "div:", "offset", "glc", "slc", "dlc", "scc", "offen", "idxen"]
         .iter()
@@ -84,7 +84,7 @@ fn joined(name: &str, operands: &[String], mut modifiers: Vec<String>) -> String
     format!("{name} {} | {}", operands.join(", "), modifiers.join(" "))
 }
 
-/// Whether our text omits the operands.
+/// Whether cushim's text omits the operands.
 fn bare(inst: &Inst) -> bool {
     use Control as C;
     match inst.row.exec {

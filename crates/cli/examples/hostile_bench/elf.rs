@@ -18,7 +18,7 @@ struct Section {
     bytes: Vec<u8>,
 }
 
-/// The sections behind the empty one; the last has their names.
+/// The sections after the empty one; the last has their names.
 fn file(machine: u16, kind: u16, mut sections: Vec<Section>) -> Vec<u8> {
     let mut out = vec![0; 64];
     let mut names = vec![0];
@@ -81,7 +81,7 @@ pub fn symbols(n: usize, machine: u16, kind: u32, ends: bool) -> Vec<u8> {
     file(machine, 3, vec![strings(name), table(kind, 1, all)])
 }
 
-/// Private functions of a name that all exported ones are said to have, by a hash table with one chain.
+/// Private functions, all of one name; the hash table has one chain, which claims that all are exported.
 pub fn chain(n: usize) -> Vec<u8> {
     let count = (n / 52) as u32;
     let name = b"cudaMalloc";
@@ -119,7 +119,7 @@ pub fn versions(n: usize) -> Vec<u8> {
     file(62, 3, vec![strings(names), table(2, 1, own.into_iter()), exported, defined, numbers])
 }
 
-/// A runtime whose other functions all begin at one place.
+/// A runtime whose other functions all begin at one address.
 pub fn functions(n: usize) -> Vec<u8> {
     let count = n / 2 / 14;
     let more: String = (0..count).map(|number| format!("cudaA{number:08}\0")).collect();

@@ -33,7 +33,7 @@ pub fn noise(n: usize) -> Vec<u8> {
     behind_header(&super::make::noise(n), false)
 }
 
-/// The smallest chunks, each of its own buffer, with `fill` after its header.
+/// The smallest chunks, each from a different buffer, with `fill` after its header.
 fn chunks(n: usize, kind: u32, ring: bool, fill: impl Fn(u32) -> Vec<u8>) -> Vec<u8> {
     let mut all = Vec::with_capacity(n + PAGE);
     for number in 1..=(n / PAGE) as u32 {

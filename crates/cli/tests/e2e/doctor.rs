@@ -396,7 +396,7 @@ fn large(bench: &Bench, cpu: &dyn Fn(i32) -> Value, image: impl Fn(&str) -> Vec<
     let line = "4097 basic blocks, at most 4096 are compiled";
     let named = |l: &str| l.trim().starts_with("large") && l.ends_with(line);
     assert!(done.stdout.lines().any(named), "{done:?}");
-    // Of two kernels one is compiled, which LLVM may take if it is asked for and installed.
+    // One of two kernels is compiled; LLVM may compile it if it is requested and installed.
     assert!(found["llvm"].is_null() && !done.stdout.contains("LLVM"), "{found} {done:?}");
     let auto = |asked: &[&str]| bench.start(bench.cushim(asked).env("CUSHIM_LLVM", "auto")).done();
     let done = auto(&["doctor", "--backend", "cpu", "./app"]);

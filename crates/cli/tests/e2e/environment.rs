@@ -64,7 +64,7 @@ fn an_older_entry_of_ours_is_not_doubled() {
     assert_eq!(done.stdout.matches("libcushim.so").count(), 1, "{done:?}");
 }
 
-/// The program's environment keeps its order, names that are there twice, and what is no variable; ours come at the end.
+/// The program's environment keeps its order, duplicate names and entries without `=`; cushim's come at the end.
 #[test]
 fn what_the_program_finds() {
     let bench = Bench::new();

@@ -62,7 +62,7 @@ fn others_are_the_stand_ins_and_the_audit_library() {
     }
 }
 
-/// Entries of others stay in front, ours appear once, and native removes those of an outer run.
+/// Other programs' entries stay in front, cushim's appear once, and native removes those of an outer run.
 #[test]
 fn what_is_there_already() {
     let bench = Bench::new();
@@ -110,7 +110,7 @@ fn auto_is_native_where_a_driver_is() {
     assert!(found["backends"]["why"].as_str().unwrap().contains("broken/libcuda.so.1"));
 }
 
-/// A dangling link of an uninstalled driver counts as a driver; without any driver the CPU is used,
+/// A dangling link left by an uninstalled driver counts as a driver; without any driver the CPU is used,
 /// and the launcher says so once.
 #[test]
 fn auto_is_the_cpu_where_no_driver_is() {
@@ -434,7 +434,7 @@ fn xla_multiplies_by_cublas() {
     }
 }
 
-/// Programs that start ptxas find ours: on the backend cpu only, and not with --no-ptxas-stand-in.
+/// Programs that start ptxas find cushim's: on the backend cpu only, and not with --no-ptxas-stand-in.
 #[test]
 fn ptxas_has_a_stand_in() {
     let bench = Bench::new();
@@ -484,7 +484,7 @@ fn ptxas_has_a_stand_in() {
         assert!(done.code() == 255 && done.stderr.starts_with(said), "{done:?}");
         assert!(!bench.path("out").exists());
     }
-    // nvcc finds NVIDIA's own, which comes after ours in PATH.
+    // nvcc finds NVIDIA's ptxas, which comes after cushim's in PATH.
     let script = "mkdir real && printf '#!/bin/sh\necho real \"$@\"\n' >real/ptxas && chmod +x real/ptxas && \
                   cp /bin/sh nvcc && PATH=$PATH:$PWD/real ./nvcc -c 'ptxas --version; exit 0'";
     assert_eq!(run(&cpu, script).stdout, "real --version\n");

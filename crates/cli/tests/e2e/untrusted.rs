@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 
 use cushim_image::{Codec, codec, fatbin, offload};
 
-/// Escape sequences that colour and clear a terminal, and a line that imitates ours.
+/// Escape sequences that colour and clear a terminal, and a line that imitates cushim's.
 const HOSTILE: &str = "x\x1b[31m\x1b[2J\ncushim: all is well\u{202e}\u{9b}1m";
 
 fn cushim(arguments: &[&str]) -> Output {

@@ -362,7 +362,7 @@ fn page_is_one_file_and_holds_the_report() {
         }
     }
     let page = folder.good(&[".", "--format", "html"]);
-    // Three script elements of ours: the text for browsers without scripts, the data, the script.
+    // Three script elements are cushim's: the text for browsers without scripts, the data, the script.
     assert_eq!(page.matches("</script>").count(), 2, "{page}");
     for outside in ["http:", "https:", "src=", "@import", "url("] {
         let ours = page.replace("<img src=x", "").replace("\\u003cimg src=x", "");

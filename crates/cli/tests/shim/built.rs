@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::lab::compile;
 
-/// Arguments of the compiler, and what came of them.
+/// Arguments of the compiler, and the file that it built.
 type Built = HashMap<Vec<OsString>, Arc<OnceLock<PathBuf>>>;
 
 /// As [`compile`], but takes a copy if these arguments had a result before.

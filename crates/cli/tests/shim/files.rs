@@ -31,12 +31,12 @@ fn a_disabled_shim_does_nothing() {
     }
 }
 
-/// No file, thread, descriptor or output; the same mapped files except ours.
+/// No file, thread, descriptor or output; the same mapped files except cushim's.
 #[test]
 fn a_program_without_cuda_does_not_notice() {
     let lab = Lab::new();
     let program = lab.build("plain", "plain.c", &["-lpthread"]);
-    // libgcc_s and libdl may come with ours: the loader maps them for it.
+    // The loader may map libgcc_s and libdl for cushim's library.
     let own = |text: &str| {
         let line = |l: &&str| !["libgcc_s", "libdl", "libpthread"].iter().any(|n| l.contains(n));
         text.lines().filter(line).map(str::to_owned).collect::<Vec<_>>()

@@ -58,7 +58,7 @@ fn kernels_that_are_enumerated() {
     }
 }
 
-/// What is given to the driver's linker is dumped, and what it answers; not what it refused.
+/// The driver's linker's inputs and its output are dumped, but not an input that it refused.
 #[test]
 fn images_that_are_linked() {
     let lab = Lab::new();

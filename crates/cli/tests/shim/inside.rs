@@ -156,7 +156,7 @@ fn stripped_without_symbols_anywhere() {
     assert!(ran.stderr.contains("--symbols FILE"), "{}", ran.stderr);
     let launched: Vec<_> = ran.log.iter().filter(|l| l.is_launch()).collect();
     assert_eq!(launched.len(), 2, "the program went on");
-    // With redirection off, everything runs as without us.
+    // With redirection off, everything runs as without cushim.
     for off in [("CUSHIM_BACKEND", "native"), ("CUSHIM_DISABLE", "1")] {
         let ran = lab.run(&program, &["launch", "2"], &how.clone().with(off.0, off.1));
         assert_eq!(ran.stderr, "");
@@ -219,7 +219,7 @@ fn stripped_with_a_file_of_symbols() {
     }
 }
 
-/// Elsewhere the message names the first library that asks for the driver, not each library that is loaded.
+/// For other libraries the message names the first one that requests the driver, not each library that is loaded.
 #[test]
 fn stripped_libraries_are_told_of_when_they_ask() {
     let lab = Lab::new();
@@ -248,7 +248,7 @@ fn stripped_libraries_are_told_of_when_they_ask() {
     }
     assert_eq!(lab.run(&opens, &arguments, &how.clone().with("CUSHIM_LOG", "off")).stderr, "");
 
-    // What kernels of ours compute runs all the same: it is not told of.
+    // A library whose kernels cushim replaces runs all the same: no message names it.
     let computed = lab.path("libcublas.so.12");
     fs::copy(&libraries[1], &computed).unwrap();
     let arguments = ["all", computed.to_str().unwrap(), &libraries[0]];

@@ -106,7 +106,7 @@ fn dlopen_keeps_the_callers_runpath() {
     assert!(ran.stdout.contains("inner 0"), "{}", ran.stdout);
 }
 
-/// Without CUDA every look-up of a CUDA function has the same result as without us.
+/// Without CUDA every look-up of a CUDA function has the same result as without cushim.
 #[test]
 fn no_cuda_stays_no_cuda() {
     let lab = Lab::new();
@@ -126,7 +126,7 @@ fn where_cuda_is_lookups_find_it() {
     }
 }
 
-/// The loader binds weak references: no symbol of ours may satisfy one where there is no CUDA.
+/// The loader binds weak references: no symbol of cushim may satisfy one where there is no CUDA.
 #[test]
 fn weak_references_stay_unbound() {
     let lab = Lab::new();

@@ -62,8 +62,8 @@ fn modules_from_files() {
     takes_turns(&flat("file", "code.ptx", How::default()), "file");
 }
 
-/// Code in a loaded file is not read at registration: its place in the file identifies it. Here its bytes change,
-/// as it lies in data that the program may write.
+/// Code in a loaded file is not read at registration: its offset in the file identifies it. Here its bytes change,
+/// as it is in data that the program may write.
 #[test]
 fn code_in_the_programs_own_data() {
     takes_turns(&flat("constant", "none", How::default()), "constant");

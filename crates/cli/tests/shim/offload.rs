@@ -324,8 +324,8 @@ fn libraries_come_and_go() {
     }
 }
 
-/// Our exports must not suggest that there is a libomptarget, whichever way a program looks; if there is one,
-/// programs find it as without us.
+/// cushim's exports must not suggest that there is a libomptarget, however a program looks; if there is one,
+/// programs find it as without cushim.
 #[test]
 fn nobody_is_deceived() {
     let lab = Lab::new();
@@ -343,7 +343,7 @@ fn nobody_is_deceived() {
     assert_eq!(calls, ["omp_target_is_present -> 1 = 0"; 2], "{}", ran.stdout);
 }
 
-/// A function that the loaded libomptarget lacks ends the program at its call, with and without us.
+/// A function that the loaded libomptarget lacks ends the program at its call, with and without cushim.
 #[test]
 fn a_function_that_is_not_there() {
     let lab = Lab::new();
@@ -439,7 +439,7 @@ fn regions_in_every_view() {
     assert!(holds(b"work:12") && holds(b"always to data[10:10] 40 B"));
 }
 
-/// A program that was linked without the version node calls libomptarget directly, past us.
+/// A program that was linked without the version node calls libomptarget directly, past cushim.
 #[test]
 fn references_without_a_version() {
     let lab = Lab::new();
@@ -450,7 +450,7 @@ fn references_without_a_version() {
     let program = program(&lab, &plain, "forms");
     let ran = behaves(&lab, &program, &["rustc"], &how(&plain));
     assert_eq!((ran.end.as_str(), ran.traces.len()), ("exit 0", 0));
-    // With a versioned libomptarget the loader binds the same program to it, past us too.
+    // With a versioned libomptarget the loader binds the same program to it, past cushim too.
     let versioned = stub(&lab);
     let ran = behaves(&lab, &program, &["rustc"], &how(&versioned));
     assert_eq!((ran.end.as_str(), ran.traces.len()), ("exit 0", 0));

@@ -406,7 +406,7 @@ fn results_are_compared() {
         assert_eq!(kept.stdout, replaced.stdout);
         assert_ne!(kept.stdout, bare.stdout);
         assert!(kept.stderr.contains("16 of 16 elements differ"), "{}", kept.stderr);
-        // Whichever ran first: what differs is told in the same order.
+        // Whichever ran first, messages name the differences in the same order.
         let told = |ran: &Ran| {
             let mut lines = ran.stderr.lines();
             let line = lines.find(|line| line.contains("(original and replacement)"));

@@ -74,7 +74,7 @@ fn system_calls_that_are_refused() {
     }
 }
 
-/// Calls that we never make, or make only when the program expects them, may end the program.
+/// Calls that cushim never makes, or makes only when the program expects them, may end the program.
 #[test]
 fn system_calls_that_end_the_program() {
     let lab = Lab::new();
@@ -90,7 +90,7 @@ fn system_calls_that_end_the_program() {
     }
 }
 
-/// In a program without CUDA we make system calls only at its start.
+/// In a program without CUDA, cushim makes system calls only at its start.
 #[test]
 fn limits() {
     let lab = Lab::new();
@@ -120,7 +120,7 @@ fn limits() {
         println!("{limit}");
         shell(&plain, &[]);
         let ran = shell(&cuda, &["together", "2", "2000"]);
-        // Standard output is a file here: with a limit of 0 the program ends by a signal, without and with us.
+        // Standard output is a file here: with a limit of 0 the program ends by a signal, without and with cushim.
         if limit != "ulimit -f 0" {
             assert_eq!(ran.stdout, "4000 launches\n", "{limit}");
         }

@@ -116,7 +116,7 @@ fn children_with_address_sanitizer() {
             assert_eq!(done.stdout, format!("3\n{how}: exit 0\n"), "{flags:?}");
             assert_eq!(done.traces.len(), 1);
         }
-        // An empty environment has neither our preloading nor the path to the stub.
+        // An empty environment has neither cushim's LD_PRELOAD nor the path to the stub.
         let done = behaves(&lab, &parent, &["clean", plain.to_str().unwrap()], &How::default());
         assert!(done.stdout.ends_with("clean: exit 11\n"), "{}", done.stdout);
         ran += 1;

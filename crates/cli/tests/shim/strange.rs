@@ -11,7 +11,7 @@ use crate::headers::toolkit;
 use crate::lab::{How, Lab};
 
 fn how() -> How {
-    // The stub's own log needs what is given up here.
+    // The stub's own log needs what the program gives up here.
     How::default().with("STUB_LOG", "/dev/null").with("CUSHIM_EVENTS", "launch")
 }
 
@@ -69,7 +69,8 @@ fn handlers_of_the_program() {
     assert_eq!(ran.stdout, "20 faults, handler 1, stack 1\n", "{}", ran.stderr);
 }
 
-/// Files that the program opens get the numbers that they have without us, and what it writes to 1 and 2 is not in our files.
+/// Files that the program opens get the same numbers as without cushim, and its output to 1 and 2 is not in cushim's
+/// files.
 #[test]
 fn without_standard_files() {
     let lab = Lab::new();

@@ -160,7 +160,7 @@ fn another_kernel_in_a_primary_context() {
     assert_eq!((loads(&bare), loads(&ran)), (4, 7), "once before and once after each end");
 }
 
-/// A tool that calls CUDA by name reaches our export. Its own call is not shown to it: otherwise it could
+/// A tool that calls CUDA by name reaches cushim's export. Its own call is not shown to it: otherwise it could
 /// recurse without end.
 #[test]
 fn a_tools_own_calls_are_not_shown_to_it() {

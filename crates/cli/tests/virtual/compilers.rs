@@ -167,7 +167,8 @@ fn products_of_cublaslt_are_kernels_of_ours() {
         "bytes to bytes, with a bias",
     ];
     let right: String = products.iter().map(|name| format!("{name}: 0, 814 of 814\n")).collect();
-    // As cuBLAS 13.0 on an H200, but that it crashes without a descriptor and without alpha, and finds four algorithms.
+    // As cuBLAS 13.0 on an H200, except that NVIDIA's crashes without a descriptor and without alpha, and finds four
+    // algorithms.
     let answers = "right: 0; no handle: 1; no descriptor: 7; no layout: 7; no matrix: 7\n\
                    one column for all: 7, as a result: 7\n\
                    sizes: 7; leading: 7; types: 7; batches: 7; no alpha: 7\n\
@@ -225,7 +226,8 @@ fn transforms_of_cufft_are_kernels_of_ours() {
     assert_eq!(out, "untouched: 5\n");
 }
 
-/// A library that looks for machine code of the device's capability, and has PTX for later ones, is told of a later one; nobody else is.
+/// Only a library that looks for machine code of the device's capability, and has PTX for later ones, sees a later
+/// capability.
 #[test]
 fn curand_is_told_of_a_later_device() {
     let scratch = tempfile::tempdir().unwrap();
@@ -262,7 +264,7 @@ fn curand_is_told_of_a_later_device() {
     let (out, _) = run("cpu", &program, &paths);
     assert_eq!(out, wanted.concat());
 
-    // Over NVIDIA's runtime, here the one for linking, it is told the device's.
+    // With NVIDIA's runtime, here the one for linking, it sees the device's capability.
     let (out, _) = run("native", &program, &paths);
     assert!(out.starts_with("libcurand.so.10: 0, 7.5, warp of 32"), "{out}");
 }

@@ -129,7 +129,7 @@ fn is_no_summary(text: &str, why: &str) {
     assert!(more.is_some_and(|line| line.contains(why)), "{text}");
 }
 
-/// The program goes on where a process cannot tell what it loads, and the report says that it does not know all.
+/// If a process cannot report what it loads, the program continues, and the report says that it is incomplete.
 #[test]
 fn what_cannot_be_told() {
     let folder = tempfile::tempdir().unwrap();

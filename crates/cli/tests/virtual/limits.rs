@@ -49,7 +49,7 @@ fn limited_address_space() {
     }
 }
 
-/// MemorySanitizer's memory is at fixed addresses, which nobody else may take, and it sees no mistake of ours.
+/// MemorySanitizer's memory is at fixed addresses, which nothing else may use, and it finds no error in cushim.
 #[test]
 fn programs_with_memory_sanitizer() {
     let what = "programs with MemorySanitizer on the CPU";
@@ -82,7 +82,7 @@ fn no_memory_that_can_be_executed() {
     }
 }
 
-/// What we write beside the program's own files: kept code, the log, images. Beyond a limit that fails, and does not end the
+/// cushim's own files: cached code, the log, images. Writing beyond the file-size limit fails, and does not end the
 /// program (SIGXFSZ).
 #[test]
 fn files_of_ours_beyond_the_limit() {
@@ -96,7 +96,7 @@ fn files_of_ours_beyond_the_limit() {
         (&["--log", &format!("info,{log}")], "", "1", ""),
         (&["--dump-images", &images], "", "0", "File too large"),
         (&[], &keep, "1", ""),
-        // The message that a library cannot be redirected, and others, into a file that is full.
+        // The message that a library cannot be redirected, and others, written to a full file.
         (&[], &format!("exec 2>>{log}; CUSHIM_LOG=info"), "1", ""),
     ];
     for (options, variables, limit, why) in ways {
@@ -115,7 +115,7 @@ fn files_of_ours_beyond_the_limit() {
     }
 }
 
-/// Where another file system hides the launcher's folder from a process, it says that it is not traced.
+/// If another file system hides the launcher's folder from a process, that process says that it is not traced.
 #[test]
 fn a_folder_that_is_hidden() {
     let scratch = tempfile::tempdir().unwrap();
@@ -136,7 +136,7 @@ fn a_folder_that_is_hidden() {
     assert!(said.contains("not tracing this process: cannot create"), "{said}");
 }
 
-/// A process that cannot write what it found lives on, and the report does not say that nothing was found.
+/// A process that cannot write its findings continues, and the report does not say that nothing was found.
 #[test]
 fn reports_that_cannot_be_written() {
     let scratch = tempfile::tempdir().unwrap();

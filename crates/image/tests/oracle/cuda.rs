@@ -112,7 +112,7 @@ fn numbers(kernel: &Kernel) -> String {
     text
 }
 
-/// Compares our listing of `file` with cuobjdump's, and the extracted images.
+/// Compares cushim's listing of `file` with cuobjdump's, and the extracted images.
 pub fn compare(cuobjdump: &Path, folder: &Path, file: &str) {
     let bytes = std::fs::read(folder.join(file)).expect("the compiled file");
     let inventory = inventory::read(&bytes, &Limits::DEFAULT);
@@ -325,7 +325,7 @@ fn groups(bin: &Path, folder: &Path) {
     }
 }
 
-/// cuobjdump reads the images that we write.
+/// cuobjdump reads the images that cushim writes.
 fn written(bin: &Path, folder: &Path) {
     use cushim_image::arch::{Arch, SmVariant};
     use fatbin::{Image, Kind};

@@ -64,7 +64,7 @@ fn offload_binaries() {
         assert_eq!(*image.place.unpack(&Limits::DEFAULT).expect("unpacks"), *original);
     }
 
-    // LLVM's tools read the images that we write, in version 1, which LLVM 19 knows.
+    // LLVM's tools read the images that cushim writes, in version 1, which LLVM 19 knows.
     let image = |arch, data| offload::Image {
         kind: offload::ImageKind::Object,
         producer: 2,

@@ -6,7 +6,7 @@
 //! unchanged do nothing.
 //!
 //! Owns: that table, the functions' results, the contents of a range's event. [`crate::interned`] keeps registered
-//! strings, [`open`] the open ranges. Must not know: how an event is stored.
+//! strings, [`crate::ranges`] the open ranges. Must not know: how an event is stored.
 
 mod text;
 

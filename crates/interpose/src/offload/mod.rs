@@ -4,7 +4,6 @@
 //! - [`register`]: descriptors of images, and the address of each region;
 //! - [`region`]: launches; [`older`]: launches in the forms before LLVM 15; [`why`]: why a region ran on the host;
 //! - [`data`]: mappings that begin, end and are updated;
-//! - [`calls`]: calls that are forwarded with or without an event;
 //! - [`absent`](absent()): functions that the loaded libomptarget does not have;
 //! - [`place`]: source strings that events refer to by number; [`construct`]: all strings of one construct;
 //! - [`mapped`]: storing the events of regions and mappings.

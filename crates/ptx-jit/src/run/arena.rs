@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 ///
 /// Compiled code checks most accesses against the range and nothing finer: a
 /// page in it that cannot be touched faults, and the fault ends the launch (see
-/// [`Kernel::run_blocks`]).
+/// [`super::Kernel::run_blocks`]).
 #[derive(Debug, Clone, Copy)]
 pub struct Arena {
     base: u64,

@@ -150,7 +150,7 @@ impl Kernel {
     /// The machine code for a block shape, the better tier if it exists: to be read, not run.
     ///
     /// # Errors
-    /// As [`Kernel::prepare`].
+    /// As [`Kernel::new`].
     pub fn code(&self, block: [u32; 3]) -> Result<Vec<u8>, NotCompiled> {
         let variant = self.variant(Layout::of(block))?;
         let code = &variant.machine().code;

@@ -180,13 +180,13 @@ fn atomics_loads_and_calls() {
 /// The code makes guards of short branches round loads.
 #[test]
 fn loads_behind_a_branch() {
-    // A row, one place for all, and a sum of what was loaded.
+    // A row, one address for all lanes, and a sum of the loaded values.
     check("ld.global.u32 r, [g]", |_, _| (0, false));
     check("ld.global.u32 r, [cells+8]", |_, _| (0, false));
     check("add.u64 st, g, 0; ld.global.u32 r, [st]; add.u32 r, r, tid", |t, _| (t, false));
     check("st.global.u32 [g], tid; ld.global.u32 r, [g]", |t, _| (t, false));
     // Addresses of lanes' own; those of lanes that jump are nowhere.
     check("selp.b64 st, 8, g, p; ld.global.u32 r, [st]", |_, _| (0, false));
-    // Two loads, and a predicate of what was loaded.
+    // Two loads, and a predicate of the loaded values.
     check("ld.global.u32 t, [g]; ld.global.u32 r, [cells]; setp.eq.u32 s, r, t", |_, _| (0, true));
 }

@@ -195,7 +195,7 @@ fn a_mask_taken_for_a_filter() {
 
 #[test]
 fn warps_that_end_or_come_elsewhere_keep_nobody_at_a_barrier() {
-    // Each round has one warp less; in odd rounds the warps reach the barrier at different places.
+    // Each round has one warp less; in odd rounds the warps reach the barrier at different instructions.
     let text = format!(
         "{HEAD}
         .entry rounds(.param .u64 out, .param .u32 mixed) {{

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 const HEAD: &str = ".version 8.0\n.target sm_80\n.address_size 64\n.const .align 4 .b32 weights[4] = {3, 5, 7, 11};\n";
 
-/// Threads `first` to `last` load at `offset` from their places in shared memory, and later store there.
+/// Threads `first` to `last` load at `offset` from their own slots in shared memory, and later store there.
 fn part(name: &str, bits: u32, first: u32, last: u32, offset: i32) -> String {
     let (ty, bytes) = (format!("u{bits}"), bits / 8);
     format!(
@@ -92,7 +92,8 @@ fn the_first_lane_outside_of_shared_memory_is_named() {
     }
 }
 
-/// Each thread loads from the place that `index` gives, adds atomically there, and stores elsewhere; `n` threads are active.
+/// Each thread loads the element that `index` selects, adds to it atomically, and stores elsewhere; `n` threads are
+/// active.
 fn gather(space: &str, ty: &str, parts: usize, operation: &str) -> String {
     let bytes = if ty.ends_with("64") { 8 } else { 4 };
     let (wide, base) = if space == "shared" {

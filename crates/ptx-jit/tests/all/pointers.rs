@@ -96,7 +96,7 @@ fn table(t: &mut String, name: &str, count: usize) {
     let _ = writeln!(t, ".global .align 8 .u64 {name}[{count}] = {{ {} }};", names.join(", "));
 }
 
-/// A kernel that begins with `places` calls; with `circles`, functions call others and themselves.
+/// A kernel that begins with `places` calls; with `circles`, functions call one another and themselves.
 fn program(seed: u64, places: usize, circles: bool) -> String {
     let r = &mut Random(seed);
     let counts = [2 + r.below(9), 1 + r.below(7), 1 + r.below(6), 1 + r.below(6)];

@@ -87,7 +87,7 @@ fn compare(
     ))
 }
 
-/// Usually one kernel in so many is tried, of those that take long.
+/// Usually one in this many of the slow kernels is tried.
 const AMONG: usize = 4;
 
 /// The code to try for a kernel: the quick compiler's (false), the optimised (true). Usually kernels take turns.

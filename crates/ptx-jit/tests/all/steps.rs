@@ -121,7 +121,7 @@ fn bits_of_thread_numbers() {
     }
 }
 
-/// The active lanes access the places that a table gives.
+/// The active lanes access the elements that a table gives.
 fn table(space: &str, bits: u32, op: &str) -> String {
     let bytes = bits / 8;
     let global = space == "global";

@@ -25,7 +25,8 @@ pub fn library() -> Option<PathBuf> {
     all.iter().find_map(inside)
 }
 
-/// A test again, in a process that uses the library, and waits for it at the first launch; nothing where there is none.
+/// Runs a test again in a process that uses the library and waits for it at the first launch; does nothing without a
+/// library.
 pub fn with_llvm(test: &str) -> bool {
     again(test, "1")
 }

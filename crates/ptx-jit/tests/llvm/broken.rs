@@ -76,7 +76,7 @@ impl Drop for Folder {
     }
 }
 
-/// Waits until a test in a process of its own has a kernel that is being compiled; false where there is no library.
+/// Waits until a test in its own process compiles a kernel; false if there is no library.
 fn compiles(child: &mut Child) -> bool {
     let lines = BufReader::new(child.stdout.as_mut().unwrap()).lines().map_while(Result::ok);
     for line in lines {
@@ -92,7 +92,7 @@ fn compiles(child: &mut Child) -> bool {
     panic!("{:?}", child.wait());
 }
 
-/// In the process of its own: a kernel is compiled until that is over, and stays as it is.
+/// In that process: compiles a kernel until that ends; the kernel keeps its code.
 fn compile(expected: &str) {
     if !again("", "0") {
         return;

@@ -165,7 +165,7 @@ fn kernels_are_taken_and_do_the_same() {
         // Lanes that wait keep a register that others write for themselves, and that does not live on there.
         ("apart", 1, 64),
         ("apart", 1, 75),
-        // The same of registers of one value, and of known steps, behind which a kernel ends.
+        // The same for uniform registers and for affine ones, after which a kernel ends.
         ("ends", 2, 64),
         ("ends", 2, 75),
         ("halves", 1, 96),

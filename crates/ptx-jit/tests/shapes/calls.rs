@@ -51,7 +51,7 @@ pub fn deep(n: usize) -> String {
     t.done()
 }
 
-/// One function that is too large to be inlined, called at many places.
+/// One function that is too large to be inlined, with many call sites.
 pub fn many(n: usize) -> String {
     let mut t = Text::new();
     let body: Vec<String> = (0..320).map(|k| format!("mad.lo.s32 %a, %a, 1664525, {k};")).collect();

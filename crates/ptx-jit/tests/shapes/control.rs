@@ -97,7 +97,7 @@ pub fn loops_nested(n: usize) -> String {
     t.done()
 }
 
-/// One loop with many exits to as many places.
+/// One loop with many exits to as many targets.
 pub fn loop_exits(n: usize) -> String {
     let mut t = Text::new();
     let m = n / 6;

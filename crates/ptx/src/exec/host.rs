@@ -15,7 +15,7 @@ pub trait Host {
     fn assert_failed(&self, message: &str) {
         self.print(message.as_bytes());
     }
-    /// `malloc` of a kernel: an address of [`Memory`], or 0.
+    /// `malloc` of a kernel: an address of [`super::Memory`], or 0.
     fn allocate(&self, bytes: u64) -> u64;
     /// `free` of a kernel.
     fn free(&self, address: u64);

@@ -27,7 +27,7 @@ fn target(text: &str) -> Target {
     Target::from_name(text).unwrap()
 }
 
-/// Forms that we accept and the assembler refuses: the driver of an H200 accepts them.
+/// Forms that cushim accepts and the assembler refuses: the driver of an H200 accepts them.
 fn is_lenient(statement: &str) -> bool {
     let starts = |list: &[&str]| list.iter().any(|s| statement.starts_with(s));
     starts(&["fence.acquire.", "fence.release."]) && !statement.contains("sync_restrict")

@@ -6,7 +6,7 @@ use super::kernels::{Case, ROWS};
 use super::results::Results;
 use std::collections::BTreeMap;
 
-/// Known differences: the GPU deviates from the ISA, and we follow the ISA.
+/// Known differences: the GPU deviates from the ISA, and cushim follows the ISA.
 fn differs_from_isa(form: &Form) -> Option<&'static str> {
     super::video::differs_from_isa(form).or(super::sequences::differs_from_isa(&form.name))
 }

@@ -7,7 +7,7 @@ use super::special::form;
 use cushim_ptx::table::{self, OperandKind, Row, Word};
 use cushim_ptx::types::Scalar::B32;
 
-/// Known differences: an H100 deviates from the ISA, and we follow the ISA. GPUs since Maxwell do not have these
+/// Known differences: an H100 deviates from the ISA, and cushim follows it. GPUs since Maxwell do not have these
 /// instructions, and the driver's assembler replaces them with code that is not always right.
 pub fn differs_from_isa(form: &Form) -> Option<&'static str> {
     let (name, operands) = form.name.split_once(" (")?;

@@ -49,7 +49,7 @@ impl Sample {
 }
 
 /// The rules were derived from `first` and `second`; `others` and `third` measure how well they predict kernels that
-/// nobody had examined.
+/// no one had examined.
 pub const SAMPLES: [Sample; 4] = [
     Sample {
         name: "first",

@@ -26,9 +26,9 @@ const REGISTERS: [(&str, &str, u32); 6] = [
 
 /// Bytes of a column of results: 8 of each thread of two blocks.
 const COLUMN: u32 = 2 * 128 * 8;
-/// Bytes of all results: a column for each register, and one with which threads do what they like.
+/// Bytes of all results: a column for each register, and one that threads use freely.
 pub const RESULTS: u64 = 32 * COLUMN as u64;
-/// The block shapes with which kernels run, by turns: whole warps, partial ones, rows in a warp, and none of these.
+/// The block shapes with which kernels run in turn: whole warps, partial ones, rows in a warp, and none of these.
 pub const BLOCKS: [[u32; 3]; 8] =
     [[32, 1, 1], [96, 1, 1], [70, 1, 1], [16, 4, 1], [8, 8, 2], [5, 3, 2], [33, 2, 1], [4, 4, 3]];
 
@@ -218,7 +218,7 @@ fn some(s: &mut String, c: &mut Choices<'_>, most: u32) {
     }
 }
 
-/// Of any values: mostly operations that are cheap to compile for all lanes; else those of other random kernels.
+/// Operations on any values: mostly ones that are cheap to compile for all lanes; else those of other random kernels.
 fn usual(s: &mut String, c: &mut Choices<'_>) {
     let guard = ["", "", "", "", "@p0 ", "@!p1 "][c.below(6) as usize];
     let (x, y, z) = (c.below(4), c.below(4), c.below(4));
@@ -250,7 +250,7 @@ fn usual(s: &mut String, c: &mut Choices<'_>) {
     }
 }
 
-/// Of uniform values, where all lanes have taken the same path.
+/// Operations on uniform values, where all lanes have taken the same path.
 fn uniform(s: &mut String, c: &mut Choices<'_>) {
     let guard = ["", "", "", "", "@q0 ", "@!q1 ", "@p0 "][c.below(7) as usize];
     let (x, y, z) = (c.below(2), c.below(2), c.below(2));
@@ -271,7 +271,7 @@ fn uniform(s: &mut String, c: &mut Choices<'_>) {
     let _ = writeln!(s, "{guard}{text};");
 }
 
-/// Of values that increase from lane to lane.
+/// Operations on values that increase from lane to lane.
 fn steps(s: &mut String, c: &mut Choices<'_>) {
     let guard = ["", "", "", "@q1 ", "@p3 "][c.below(5) as usize];
     let (x, y, z) = (c.below(2), c.below(2), c.below(2));
@@ -288,7 +288,7 @@ fn steps(s: &mut String, c: &mut Choices<'_>) {
     let _ = writeln!(s, "{guard}{text};");
 }
 
-/// Of the thread's row, of one address for all, and of the thread's own address.
+/// Accesses to the thread's row, to one address for all, and to the thread's own address.
 fn memory(s: &mut String, c: &mut Choices<'_>) {
     let guard = ["", "", "", "@q0 ", "@p1 ", "@!p2 "][c.below(6) as usize];
     let (x, y, at) = (c.below(4), c.below(2), 4 * c.below(40));

@@ -312,12 +312,12 @@ fn resources_are_all_multiprocessors() {
         assert_eq!(api::cuDeviceGetDevResource(Device(0), of_device, 1), 0);
         assert_eq!(api::cuCtxGetDevResource(context, of_context, 1), 0);
         assert_eq!(api::cuStreamGetDevResource(LEGACY, of_stream, 1), 0);
-        // No other type, no such device, no place.
+        // Another type, an unknown device, a null pointer.
         assert_eq!(api::cuStreamGetDevResource(LEGACY, of_stream, 0), 914);
         assert_eq!(api::cuDeviceGetDevResource(Device(77), of_device, 1), 101);
         assert_eq!(api::cuDeviceGetDevResource(Device(0), Ptr(0), 1), 1);
     }
-    // The type, the count, and nothing behind the multiprocessors' part.
+    // The type, the count, and zeros after the multiprocessors' part.
     assert_eq!((all[0][0], all[0][24]), (1, count as u32));
     assert!(all[0][26] > 0 && all[0][27..].iter().all(|word| *word == 0));
     assert_eq!((all[1], all[2]), (all[0], all[0]));

@@ -1,7 +1,7 @@
 //! Launches as before CUDA 4: shape and parameters are set one by one, then the function is launched.
 //!
 //! The settings are stored in each function ([`crate::function::Prepared`]). Source: CUDA Driver API, "Execution
-//! Control [DEPRECATED]". Must not know: how a launch is checked.
+//! Control \[DEPRECATED\]". Must not know: how a launch is checked.
 
 use cushim_abi::types::*;
 

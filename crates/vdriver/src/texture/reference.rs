@@ -2,7 +2,7 @@
 //!
 //! Owns a reference's settings and binding. The reference's variable contains a texture handle for kernels, which is
 //! created anew at each change, after the submitted work has ended. Source: CUDA Driver API, "Texture Reference
-//! Management [DEPRECATED]". Must not know: objects.
+//! Management \[DEPRECATED\]". Must not know: objects.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, Weak};

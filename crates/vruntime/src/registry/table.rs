@@ -80,7 +80,7 @@ pub enum Kind {
     /// `__managed__`: one address, which is stored at the host's.
     Managed,
     /// A texture or surface reference of CUDA 11; its size field holds the read mode, see
-    /// [`reference::Reference`].
+    /// [`super::reference::Reference`].
     Reference,
 }
 

@@ -152,7 +152,7 @@ if (data.lanes.length) {
 
   Object.assign(overview, { chosen: () => chosen, plot: () => ({ left: gutter, width: width(), top: TOP, step: LANE + GAP }) });
 
-  // What stands at a place: the bin there, else the nearest within three pixels.
+  // The bin at a point, else the nearest bin within three pixels.
   function at(x, y) {
     const row = rowAt(y), lane = data.lanes[row];
     if (!lane || x < gutter) return null;
