@@ -4,7 +4,7 @@
 //! LLVM's libomptarget; [`hip_functions!`]: AMD's HIP runtime), from which exports, recording and printing are
 //! generated; the tables of all other functions ([`runtime_queries!`], [`driver_queries!`]; both together:
 //! [`all_runtime_functions!`], [`all_driver_functions!`]); argument types; structure layouts. Must not know: what
-//! anybody does with a call. No dependencies.
+//! is done with a call. No dependencies.
 
 // It runs in other people's processes: nothing in it may panic.
 #![cfg_attr(

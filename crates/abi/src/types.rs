@@ -32,7 +32,7 @@ shapes! {
     Value "value";
     /// An address, or a handle that is not resolved.
     Pointer "ptr";
-    /// The address of a text that ends with a NUL.
+    /// The address of a NUL-terminated string.
     Text "str";
     /// Bits.
     Flags "flags";

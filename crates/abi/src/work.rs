@@ -2,7 +2,7 @@
 //! and direction.
 //!
 //! Owns the rows of functions that copy, set or launch a graph, by the whole exported name; also of driver functions
-//! that are not hooked but that hooked runtime functions call. Must not know: what anybody does with a call. Source:
+//! that are not hooked but that hooked runtime functions call. Must not know: what is done with a call. Source:
 //! CUDA Runtime API and Driver API reference manuals, 11.8 to 13.0; `hip_runtime_api.h` of ROCm 5.2.3.
 
 use crate::{Class, DRIVER};

@@ -51,7 +51,7 @@ pub(super) struct Allocation {
     pub(super) span: u64,
     /// Bytes of the allocation.
     pub(super) length: u64,
-    /// Bytes that were asked for.
+    /// The requested bytes.
     pub(super) bytes: u64,
 }
 

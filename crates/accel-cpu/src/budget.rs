@@ -12,7 +12,7 @@ use super::machine::Machine;
 
 /// The variable that sets a device's memory.
 pub const VARIABLE: &str = "CUSHIM_CPU_MEMORY";
-/// What is left of the machine's memory for the program itself, beside what devices take: one part in so many.
+/// The program itself keeps one part in this many of the machine's memory; devices may use the rest.
 const SPARED: u64 = 16;
 /// The system is queried once for so many bytes of small allocations.
 const ASKED_EACH: u64 = 16 << 20;
@@ -24,7 +24,7 @@ pub struct Budget {
     device: u64,
     /// The user has set a device's size: the machine is not queried.
     said: bool,
-    /// Bytes that were allocated since the system was asked.
+    /// Bytes that were allocated since the system was last queried.
     unasked: AtomicU64,
     told: AtomicBool,
 }
@@ -54,8 +54,8 @@ impl Budget {
         self.device
     }
 
-    /// Bytes that the machine has left for allocations: `most` where it has at least as many. What is allocated and was not
-    /// touched yet is not left.
+    /// Bytes that the machine has left for allocations: `most` where it has at least as many. Allocated memory that was
+    /// not touched yet does not count as free.
     pub fn left(&self, arena: &Arena, most: u64) -> u64 {
         if self.said {
             return most;

@@ -44,7 +44,7 @@ fn map(bytes: u64, protection: i32) -> Option<u64> {
     (at != libc::MAP_FAILED).then_some(at as u64)
 }
 
-/// Unmaps what [`map`] made, before anybody uses it.
+/// Undoes [`map`] before the memory is used.
 fn unmap(at: u64, bytes: u64) {
     // SAFETY: as above.
     unsafe { libc::munmap(at as *mut _, bytes as usize) };

@@ -119,7 +119,7 @@ impl Flights {
     }
 
     /// The device has failed: ends all work. The first has failed, for the reason from `why`, and
-    /// everything behind it fails with it, as it was not run.
+    /// all later entries fail with it, as they did not run.
     pub fn fail(&self, why: impl FnOnce(Option<&What>) -> Failure) {
         let list = lock(&self.list);
         let left = || list.iter().filter(|flight| flight.signal.value() >= 1);

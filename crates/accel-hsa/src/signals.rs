@@ -61,7 +61,7 @@ impl Native {
         unsafe { (self.home.api.hsa_signal_load_scacquire)(self.sig) }
     }
 
-    /// Completes it, whoever should have.
+    /// Completes it in place of whoever should have.
     pub fn end(&self) {
         // SAFETY: an existing signal.
         unsafe { (self.home.api.hsa_signal_store_screlease)(self.sig, 0) };

@@ -15,7 +15,7 @@ const SEALS: i32 = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
 /// The longest name that is read.
 const LONGEST: usize = 128;
 
-/// The properties of one of our files.
+/// The properties of one of cushim's files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Known {
     /// Its purpose, as given to [`create`].
@@ -61,7 +61,7 @@ pub fn create(what: &str, bytes: u64) -> Option<OwnedFd> {
     ready.then_some(file)
 }
 
-/// The properties of one of our files; `None` for any other file.
+/// The properties of one of cushim's files; `None` for any other file.
 pub fn known(file: BorrowedFd<'_>) -> Option<Known> {
     let fd = file.as_raw_fd();
     // SAFETY: a number; a place of the structure's size.
@@ -85,8 +85,8 @@ pub fn known(file: BorrowedFd<'_>) -> Option<Known> {
     Some(Known { what: what.into(), secret, bytes: u64::try_from(status.st_size).ok()? })
 }
 
-/// One of our files that another process has open, by its number there. Other files are not
-/// touched, not even opened, which pipes and devices would notice.
+/// One of cushim's files that another process has open, by its descriptor there. Other files are
+/// not touched, not even opened, which pipes and devices would notice.
 pub fn of_process(process: u32, number: u32) -> Option<OwnedFd> {
     let open = |path: String, flags: i32| {
         let path = std::ffi::CString::new(path).ok()?;

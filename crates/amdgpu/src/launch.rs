@@ -271,7 +271,7 @@ fn group<M: Memory + ?Sized>(
     }
 }
 
-/// Lets waves run by turns until all have ended.
+/// Lets waves take turns until all have ended.
 fn turns<M: Memory + ?Sized>(
     waves: &mut [Wave],
     shared: &mut Group<'_, M>,

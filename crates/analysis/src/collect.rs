@@ -213,7 +213,7 @@ fn keep(gaps: &mut BinaryHeap<Reverse<Gap>>, gap: Gap) {
     }
 }
 
-/// Takes in what a region or a call maps, but for values.
+/// Collects what a region or a call maps, except values.
 fn map(
     rows: &mut BTreeMap<MappingKey, MappingRow>,
     meta: &Metadata,

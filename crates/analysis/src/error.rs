@@ -29,7 +29,7 @@ pub enum Error {
         /// What is wrong with it.
         why: String,
     },
-    /// What was given the events could not take one.
+    /// The receiver of the events could not take one.
     Taken(io::Error),
 }
 

@@ -47,7 +47,7 @@ impl Numbers {
         Numbers { known, places }
     }
 
-    /// The numbers in file `index` of the kernels that the filter lets pass.
+    /// The numbers in file `index` of the kernels that the filter accepts.
     pub fn shown(&self, index: usize) -> HashSet<u32> {
         let shown = |place: usize| self.known.kernels().get(place).is_some_and(|k| k.shown);
         let all = self.places.iter().filter(|((file, _), place)| *file == index && shown(**place));

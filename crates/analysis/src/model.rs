@@ -279,7 +279,7 @@ pub struct Mapping {
     pub place: String,
     /// `to`, `from`, `tofrom`, `alloc`.
     pub kind: &'static str,
-    /// How often it was asked for, and the host time in those calls.
+    /// How often it was requested, and the host time in those calls.
     #[serde(flatten)]
     pub calls: Calls,
     /// Bytes that it requests to be moved to the device.
@@ -297,7 +297,7 @@ pub struct Shape {
     pub grid: [u32; 3],
     /// Threads.
     pub block: [u32; 3],
-    /// Blocks per cluster, `None` where none was asked for.
+    /// Blocks per cluster, `None` if the launch requested none.
     pub cluster: Option<[u8; 3]>,
     /// Dynamic shared memory, bytes.
     pub shared: u32,

@@ -51,7 +51,7 @@ pub fn in_order(
         let (Some(file), Some(source)) = (files.get_mut(index), sources.get(index)) else {
             continue;
         };
-        // Up to where another file goes on.
+        // Up to the point where another file continues.
         let until = heads.peek().map_or((i64::MAX, usize::MAX), |Reverse(head)| *head);
         loop {
             let mut result = Ok(());

@@ -227,7 +227,7 @@ pub type MappingKey = (String, String, &'static str);
 /// Sums over one mapping of LLVM's offloading.
 #[derive(Clone, Debug, Default)]
 pub struct MappingRow {
-    /// How often it was asked for, and the host time in the calls.
+    /// How often it was requested, and the host time in the calls.
     pub times: Times,
     /// Bytes that it requests to be moved to the device.
     pub to: u64,

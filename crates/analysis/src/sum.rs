@@ -61,7 +61,7 @@ fn wanted(paths: &[PathBuf], children: &Children) -> Result<Vec<PathBuf>, Error>
     Ok(wanted.map(|(path, _)| path.clone()).collect())
 }
 
-/// The report of these files, each of which is read in one pass (in two, where only some kernels are wanted), several at
+/// The report of these files, each of which is read in one pass (in two, if only some kernels are selected), several at
 /// a time.
 ///
 /// # Errors
@@ -70,8 +70,8 @@ pub fn analyse(paths: &[PathBuf], options: &Options) -> Result<Report, Error> {
     analyse_watched(paths, options, |_| |_: &Event<'_>| ())
 }
 
-/// As [`analyse`], for who wants to show how far it has come: at the beginning of each pass `begin` is told how many
-/// bytes all files have, and clones of what it answers are called with each event, on several threads.
+/// As [`analyse`], for callers that show progress: at the start of each pass `begin` gets the total bytes of all
+/// files, and clones of the function that it returns are called with each event, on several threads.
 ///
 /// # Errors
 /// As [`analyse`].

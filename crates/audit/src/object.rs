@@ -48,8 +48,8 @@ pub fn redirect(object: &Object) {
         return;
     }
     // A runtime that cannot be redirected must only reach NVIDIA's driver. There it works as
-    // always, with the same contexts, streams and memory as ours beside it, as do cuBLAS and
-    // others, whose runtimes are stripped.
+    // always, with the same contexts, streams and memory as cushim's runtime beside it, as do
+    // cuBLAS and others, whose runtimes are stripped.
     let extent = file.extent().unwrap_or_default();
     let refuse = |why: &dyn std::fmt::Display, symbols: bool| {
         if say::over_nvidias_driver() {

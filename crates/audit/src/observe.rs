@@ -72,7 +72,7 @@ pub fn mapped(path: &[u8]) {
     record(b'+', path);
 }
 
-/// A library was asked for by this name.
+/// A library was requested by this name.
 pub fn asked(name: &[u8]) {
     record(b'?', name);
 }

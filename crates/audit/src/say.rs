@@ -90,7 +90,7 @@ fn advice(symbols: bool) -> &'static str {
     }
 }
 
-/// The runtime inside `path` stays as it is. For the program itself this is said at once. For a
+/// The runtime inside `path` stays as it is. For the program itself this is reported at once. For a
 /// library, libcushim.so says it when the library looks for a driver: PyTorch loads many that most
 /// programs never call.
 pub fn refused(path: &Path, program: bool, why: impl Display, symbols: bool) {

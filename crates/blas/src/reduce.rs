@@ -28,7 +28,7 @@ pub enum What {
     Norm,
     /// The sum of absolute values, of complex numbers those of both parts.
     Sum,
-    /// The number of the first element whose absolute value is the greatest, from 1 on. What is not a number is passed over.
+    /// The number of the first element whose absolute value is the greatest, from 1 on. NaNs are skipped.
     Greatest,
     /// The smallest.
     Smallest,

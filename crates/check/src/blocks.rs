@@ -61,7 +61,7 @@ impl Kind {
 /// An allocation.
 #[derive(Debug, Clone)]
 pub struct Block {
-    /// Bytes that were asked for.
+    /// The requested bytes.
     pub bytes: u64,
     /// What it is.
     pub kind: Kind,

@@ -137,7 +137,7 @@ impl Findings {
         Some(findings)
     }
 
-    /// Tells a finding, unless it was told.
+    /// Reports a finding, unless it was reported before.
     pub fn tell(&self, finding: &Finding) {
         let mut key = finding.key();
         let mut fold = None;

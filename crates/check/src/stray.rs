@@ -6,8 +6,8 @@
 /// No allocation is ever below this: an address there comes from a null pointer.
 const NULL: u64 = 1 << 16;
 
-/// Bytes: farther than a 32-bit index goes with elements of 16 bytes. What is farther from an allocation has nothing
-/// to do with it.
+/// Bytes: farther than a 32-bit index goes with elements of 16 bytes. An address farther from an allocation than
+/// this has nothing to do with it.
 const FAR: u64 = 1 << 36;
 
 /// What an address is that no allocation explains.
@@ -15,7 +15,7 @@ const FAR: u64 = 1 << 36;
 pub enum Stray {
     /// A null pointer, or so many bytes after one.
     Null(u64),
-    /// Memory of the process that CUDA was told nothing of.
+    /// Memory of the process that is unknown to CUDA.
     Host,
     /// Far from every allocation.
     Far,

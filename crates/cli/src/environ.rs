@@ -9,7 +9,7 @@ use std::sync::Mutex;
 use clap::ArgAction;
 use clap::builder::FalseyValueParser;
 
-/// Every variable of ours begins so.
+/// The prefix of all of cushim's variables.
 pub const PREFIX: &str = "CUSHIM_";
 /// Set to anything but 0, empty, `no`, `off` or `false`: the program runs untouched.
 pub const DISABLE: &str = "CUSHIM_DISABLE";
@@ -186,7 +186,7 @@ pub fn disabled() -> bool {
     std::env::var_os(DISABLE).is_some_and(|value| !is_off(&value))
 }
 
-/// Unknown variables that begin like ours, each with the nearest known name.
+/// Unknown variables with cushim's prefix, each with the nearest known name.
 pub fn unknown(command: &clap::Command) -> Vec<(String, Option<String>)> {
     let known = known(command);
     let mut found: Vec<_> = std::env::vars_os()

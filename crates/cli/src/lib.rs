@@ -200,7 +200,7 @@ pub fn print(bytes: &[u8]) -> Result<(), Error> {
         .map_err(|e| Error::io("write", std::path::Path::new("stdout"), e))
 }
 
-/// Help and version go to stdout and succeed; a wrong command line is our own failure.
+/// Help and version go to stdout and succeed; a wrong command line is cushim's own failure.
 fn usage(error: &clap::Error) -> ExitCode {
     let fails = error.use_stderr();
     if !fails {

@@ -74,8 +74,9 @@ pub fn find_library(given: Option<&Path>) -> Result<PathBuf, Error> {
     }
 }
 
-/// As [`usable`], for a file with one of our names. Each start of a program calls this seven times:
-/// a good file shows in the first bytes, and only a bad one is read further, for the message.
+/// As [`usable`], for a file with one of cushim's names. Each start of a program calls this seven
+/// times: a good file shows in the first bytes, and only a bad one is read further, for the
+/// message.
 fn ours(path: &Path) -> Result<PathBuf, Error> {
     match elf::is_library_by_header(path) {
         true => std::path::absolute(path).map_err(|e| Error::io("find", path, e)),
@@ -119,7 +120,7 @@ pub fn entries() -> Vec<String> {
     value.split([' ', ':']).filter(|e| !e.is_empty()).map(str::to_owned).collect()
 }
 
-/// Whether an entry of LD_PRELOAD or LD_AUDIT is a file of ours.
+/// Whether an entry of LD_PRELOAD or LD_AUDIT is one of cushim's files.
 pub fn is_ours(entry: &Path) -> bool {
     let is = |name: &str| entry.file_name().is_some_and(|file| file == name);
     is(LIBRARY)
@@ -129,14 +130,14 @@ pub fn is_ours(entry: &Path) -> bool {
         || FRONTS.iter().any(|front| is(front.file))
 }
 
-/// As [`is_ours`], also for the libraries that ours open.
+/// As [`is_ours`], also for the libraries that cushim's libraries open.
 pub fn is_any_of_ours(file: &Path) -> bool {
     is_ours(file)
         || [CORE, EMULATION].iter().any(|name| file.file_name().is_some_and(|f| f == *name))
 }
 
-/// The value for LD_PRELOAD: what is there already, then `libraries`. Ours come last, so that
-/// sanitizers, which must be first, still are, and others' hooks find ours behind them.
+/// The value for LD_PRELOAD: what is there already, then `libraries`. cushim's come last, so that
+/// sanitizers stay first, as they must, and others' hooks find cushim's after them.
 pub fn value(libraries: &[PathBuf]) -> OsString {
     let twice =
         |entry: &Path| libraries.iter().any(|library| library.file_name() == entry.file_name());
@@ -227,7 +228,7 @@ fn link_folders() -> Vec<PathBuf> {
     folders
 }
 
-/// The folder in `folder` for links to what lies beside `target`.
+/// The folder in `folder` for links to the files beside `target`.
 fn own_folder(folder: &Path, kind: &str, target: &Path) -> Result<PathBuf, Error> {
     let mut hasher = DefaultHasher::new();
     target.parent().hash(&mut hasher);
@@ -251,7 +252,7 @@ fn link(folder: &Path, name: &OsStr, target: &Path) -> Result<PathBuf, Error> {
     Ok(path)
 }
 
-/// Makes `path`, or accepts it if it is a folder of this user that nobody else can write.
+/// Makes `path`, or accepts it if it is a folder of this user that no other user can write.
 fn private_folder(path: &Path) -> Result<PathBuf, Error> {
     if let Err(error) = DirBuilder::new().mode(0o700).recursive(true).create(path)
         && error.kind() != std::io::ErrorKind::AlreadyExists

@@ -150,7 +150,7 @@ impl Session {
             }
         }
         self.image = Some(match texts.as_mut_slice() {
-            // Every driver takes a text, with its end.
+            // Every driver accepts PTX text with its final NUL.
             [text] => {
                 text.push('\0');
                 std::mem::take(text).into_bytes()

@@ -32,7 +32,7 @@ pub struct Embed {
 /// Which side of a transform.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// What is transformed.
+    /// The elements to transform.
     Input,
     /// The result.
     Output,

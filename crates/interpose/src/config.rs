@@ -100,7 +100,7 @@ pub fn direct() -> bool {
         && !is(c"CUSHIM_BACKEND", &[b"", b"native"])
 }
 
-/// Whether something is asked for besides recording: rules, tools, images, launches straight to the driver.
+/// Whether anything besides recording is requested: rules, tools, images, launches straight to the driver.
 pub fn anything_else() -> bool {
     let names = [c"CUSHIM_REDIRECT", c"CUSHIM_REPLACE", c"CUSHIM_TOOL", c"CUSHIM_DUMP_IMAGES"];
     direct() || names.into_iter().any(|name| variable(name).is_some_and(|v| !v.is_empty()))
@@ -115,7 +115,7 @@ impl Config {
         let output = variable(c"CUSHIM_OUTPUT").filter(|v| is_on(v));
         let nowhere = output.as_deref() == Some(b"/dev/null");
         Config {
-            // Nothing is recorded where no event is wanted or the output is empty.
+            // Nothing is recorded if no event is selected or the output is empty.
             disable: flag(c"CUSHIM_DISABLE")
                 || nowhere
                 || variable(c"CUSHIM_EVENTS").is_some_and(|v| v == b"none"),

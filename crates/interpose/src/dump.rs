@@ -29,7 +29,7 @@ const LIMITS: Limits = Limits { max_total: 4 << 30, ..Limits::DEFAULT };
 /// The index beside the images.
 pub const INDEX: &str = "images.jsonl";
 
-/// The folder, if images are wanted.
+/// The folder, if images are to be dumped.
 fn folder() -> Option<&'static PathBuf> {
     let folder = FOLDER.get_or_init(|| {
         let value = config::variable(c"CUSHIM_DUMP_IMAGES").filter(|v| !v.is_empty())?;
@@ -76,8 +76,8 @@ pub fn file(path: &str, api: &str) {
     }
 }
 
-/// The program gave or got `size` bytes at `data` by `api`. The bytes are not read where no images
-/// are wanted.
+/// The program gave or got `size` bytes at `data` by `api`. The bytes are not read if no images are
+/// to be dumped.
 ///
 /// # Safety
 /// `api` has read or written this many bytes there and returned success.

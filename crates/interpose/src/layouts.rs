@@ -144,7 +144,7 @@ impl Code {
         code
     }
 
-    /// The image in a file that the driver was told to load; `keep`: somebody asks for its bytes later.
+    /// The image in a file that the program had the driver load; `keep`: its bytes are requested later.
     pub fn from_file(path: &str, keep: bool) -> Self {
         let code = Code { file: Some(path.to_owned()), ..Code::nothing() };
         let bytes = std::fs::read(path).map_err(|e| format!("{path}: {e}"));

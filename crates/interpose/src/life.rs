@@ -142,8 +142,8 @@ fn make() -> Global {
     }
 }
 
-/// Whether the launcher that would read the trace is gone, with its folder: this process has outlived its run. Where the
-/// launcher is there, only the folder is hidden from this process, and the user is told.
+/// Whether the launcher that would read the trace is gone, with its folder: this process has outlived its run. If the
+/// launcher exists, only the folder is hidden from this process, and a message says so.
 fn is_left_behind(config: &Config, error: &cushim_trace::Error) -> bool {
     let cushim_trace::Error::Io { source, .. } = error else { return false };
     config.backlog.is_some()

@@ -5,14 +5,14 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// How many contexts are told apart; each has the number of its pool.
+/// How many contexts are distinguished; each has the number of its pool.
 pub const POOLS: usize = 64;
 /// Kernels from this number on are checked at each launch.
 const KERNELS: usize = 1 << 16;
 const WORDS: usize = KERNELS / 64;
 
-/// A bit for each kernel, by pool. Pages that nobody touches take no memory. A pool's number is not used
-/// again when its context is gone.
+/// A bit for each kernel, by pool. Untouched pages take no memory. A pool's number is not used again
+/// when its context is gone.
 static LOADED: [[AtomicU64; WORDS]; POOLS] =
     [const { [const { AtomicU64::new(0) }; WORDS] }; POOLS];
 

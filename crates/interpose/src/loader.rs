@@ -19,7 +19,7 @@ type Dlsym = unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_void;
 type Dlvsym = unsafe extern "C" fn(*mut c_void, *const c_char, *const c_char) -> *mut c_void;
 type Dlopen = unsafe extern "C" fn(*const c_char, i32) -> *mut c_void;
 
-/// `name` if it may be one of ours: its first letters decide nearly every lookup.
+/// `name` if it may be one of cushim's: its first letters decide nearly every lookup.
 ///
 /// # Safety
 /// `name` is null or a C string.
@@ -61,7 +61,7 @@ pub unsafe fn dlsym(
         return None;
     }
     // What follows RTLD_NEXT depends on the caller: only the real function can tell. It may return
-    // our export, which is right where there is something behind us to forward to.
+    // cushim's export, which is right if a later object defines the function to forward to.
     if handle == libc::RTLD_NEXT {
         let nothing_behind = elf::next(text, Version::Any, |_| true).is_none();
         return nothing_behind.then(|| between(caller, text));
@@ -158,8 +158,8 @@ pub unsafe fn dlopen(
     false
 }
 
-/// Libraries whose functions compute by kernels of ours where [`COMPUTING`] is loaded, which says itself what
-/// of them does not run (`crates/compilers`).
+/// Libraries whose functions use cushim's kernels if [`COMPUTING`] is loaded, which itself reports the
+/// functions that do not run (`crates/compilers`).
 const COMPUTED: [&[u8]; 2] = [b"libcublas", b"libcufft"];
 const COMPUTING: &[u8] = b"libcushim_compilers.so";
 
@@ -233,7 +233,7 @@ unsafe fn names_driver(file: *const c_char) -> bool {
     file_of(path).starts_with(b"libcuda.so")
 }
 
-/// The definition of `name` in an object after the caller's and before ours (another preloaded library).
+/// The definition of `name` in an object after the caller's and before cushim's (another preloaded library).
 fn between(caller: usize, name: &CStr) -> *mut c_void {
     let mut behind = false;
     let found = elf::find_object(|object| {

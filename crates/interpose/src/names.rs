@@ -46,7 +46,7 @@ pub fn count(how_many: &CStr, owner: Module) -> Option<u32> {
     (status == 0).then_some(count)
 }
 
-/// The kernel that a handle launches; the driver is asked where no hook saw the handle.
+/// The kernel that a handle launches; the driver is queried if no hook saw the handle.
 #[inline(always)]
 pub fn kernel_of(func: usize) -> &'static Kernel {
     match registry::find(func) {

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 
 use cushim_process::elf::{self, Version};
 
-/// The loader's own functions, behind ours.
+/// The loader's own functions, after cushim's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Real {
     /// `dlsym`.
@@ -20,8 +20,8 @@ pub enum Real {
 
 static REAL: [AtomicPtr<c_void>; 3] = [const { AtomicPtr::new(std::ptr::null_mut()) }; 3];
 
-/// The loader's function: the next definition behind ours, found without calling any of the three
-/// (libc.so.6 has them from glibc 2.34 on, libdl.so.2 before).
+/// The loader's function: the next definition after cushim's, found without calling any of the
+/// three (libc.so.6 has them from glibc 2.34 on, libdl.so.2 before).
 #[inline(always)]
 pub fn real(which: Real) -> *mut c_void {
     let known = match REAL.get(which as usize) {

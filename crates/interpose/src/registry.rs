@@ -60,8 +60,8 @@ pub fn find_or_unknown(address: usize) -> &'static Kernel {
     }
 }
 
-/// More unknown addresses than this share one record: a program that keeps launching invalid
-/// addresses must not make us grow without end.
+/// More unknown addresses than this share one record: memory must not grow without end if a program
+/// keeps launching invalid addresses.
 const MOST_UNKNOWN: u32 = 4096;
 
 /// A kernel that was launched by an address nothing was registered for; `driver_name` is the

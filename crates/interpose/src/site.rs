@@ -69,7 +69,7 @@ impl Site {
         if stream == 0 && self.own_stream { PER_THREAD } else { stream }
     }
 
-    /// The real function, or null where there is none behind us.
+    /// The real function, or null if no later object defines one.
     #[inline(always)]
     pub fn real(&self) -> *mut () {
         let real = self.real.load(Ordering::Acquire);

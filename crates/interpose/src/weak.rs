@@ -15,8 +15,8 @@ use cushim_process::elf::{self, Object, Version};
 const R_X86_64_64: u32 = 1;
 const R_X86_64_GLOB_DAT: u32 = 6;
 
-/// Resets weak references that only we satisfy; returns how many. Called from our constructor,
-/// before the program's own code and after everything it needs was bound.
+/// Resets weak references that only we satisfy; returns how many. Called from the library's
+/// constructor, before the program's own code and after everything it needs was bound.
 pub fn unbind(home: &Home) -> usize {
     let mut count = 0;
     elf::find_object::<()>(|object| {
@@ -51,7 +51,7 @@ fn unbind_in(object: &Object, home: &Home) -> usize {
     count
 }
 
-/// Whether we export `name` and no object behind us does.
+/// Whether this library exports `name` and no later object does.
 fn concerns_us(name: &CStr, home: &Home) -> bool {
     let bytes = name.to_bytes();
     if !bytes.starts_with(b"cu") && !bytes.starts_with(b"__cuda") {

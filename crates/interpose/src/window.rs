@@ -12,7 +12,7 @@ use cushim_trace::clock;
 use cushim_trace::layout::{CONTROL_MAIL, CONTROL_OFF, CONTROL_WINDOW};
 use cushim_trace::recorder::Recorder;
 
-/// Which window was asked for.
+/// Which window was requested.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
     /// Only between `cudaProfilerStart` and `cudaProfilerStop`.
@@ -55,7 +55,7 @@ pub struct Window {
 }
 
 impl Window {
-    /// The window that was asked for, in a process whose clock began at `begin_ns`.
+    /// The requested window, in a process whose clock began at `begin_ns`.
     pub fn new(wanted: Wanted, begin_ns: u64) -> Self {
         let not_before = match wanted.delay_ns {
             0 => 0,

@@ -192,7 +192,7 @@ pub unsafe fn links(number: u32, count: u32, to: *mut u8) -> Status {
     Status::Success
 }
 
-/// hsaKmtGetTileConfig: without images, only the address configuration is asked for.
+/// hsaKmtGetTileConfig: without images, only the address configuration is queried.
 ///
 /// # Safety
 ///

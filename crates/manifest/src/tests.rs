@@ -109,7 +109,7 @@ fn mistakes_have_a_place_and_a_reason() {
         ("redirect = 3\n", ":1:12: ", ""),
         ("[[redirect\n", ":1:", ""),
     ];
-    // What stands below a match, from line 3 on.
+    // The lines below a match, from line 3 on.
     let actions = [
         ("", ":1:1: ", "does nothing"),
         ("image = \"x\"\nskip = true\n", ":1:1: ", "expected one"),

@@ -168,7 +168,7 @@ pub fn distinct(names: &[&Name]) -> Vec<String> {
         .collect()
 }
 
-/// A name in at most `width` characters; `mark` stands for what is left out. Namespaces go first
+/// A name in at most `width` characters; `mark` replaces the omitted part. Namespaces go first
 /// where the kernel's own name would be cut, then the middle; slightly more of the beginning stays.
 pub fn elide(text: &str, width: usize, mark: &str) -> String {
     let length = text.chars().count();
@@ -242,7 +242,7 @@ mod tests {
             elide("package::make::<locals>::kernel_of_some_length", 30, "..."),
             "...kernel_of_some_length"
         );
-        // Two specialisations are told apart by their arguments, without Numba's marks.
+        // Two specialisations are distinguished by their arguments, without Numba's marks.
         let other = "_ZN8__main__4make12_3clocals_3e1kB2v2B4cw51E5ArrayIdLi1E1CE";
         let names = [Name::new(mangled), Name::new(other)];
         assert_eq!(

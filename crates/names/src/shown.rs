@@ -83,8 +83,8 @@ impl Foreign for PathBuf {
     }
 }
 
-/// Lines of ours that may hold foreign text, with everything escaped but line breaks and tabs. The
-/// last line of defence: foreign text inside should be a [`Shown`], which escapes those too.
+/// cushim's lines that may hold foreign text, with everything escaped except line breaks and tabs.
+/// The last line of defence: foreign text inside should be a [`Shown`], which escapes those too.
 pub fn lines(text: &str) -> Cow<'_, str> {
     let bad = |c: char| is_unsafe(c) && !matches!(c, '\n' | '\t');
     if !text.contains(bad) {

@@ -43,7 +43,7 @@ impl<'d> Exports<'d> {
         Some(Exports { functions })
     }
 
-    /// The address of the function `name`, as it stands in the file.
+    /// The address of the function `name`, as the file has it.
     pub fn function(&self, name: &[u8]) -> Option<u64> {
         let at = self.functions.binary_search_by_key(&name, |function| function.0).ok()?;
         self.functions.get(at).map(|function| function.1)

@@ -77,7 +77,7 @@ impl<'d> File<'d> {
         }
         let sections = header.sections(LE, data);
         let sections = sections.map_err(|_| Error::File("its section headers are truncated"))?;
-        // A name is read to its end each time that it is asked for, and all sections may have one.
+        // A name is read to its end at each request, and all sections may have one.
         let names = header.shstrndx(LE, data).ok().and_then(|index| {
             sections.section(object::SectionIndex(index as usize)).ok()?.data(LE, data).ok()
         });

@@ -12,7 +12,7 @@ use crate::runtime::Runtime;
 pub struct Patch<'d> {
     /// The function's name.
     pub name: &'d [u8],
-    /// Its entry, as it stands in the file.
+    /// Its entry address, as the file has it.
     pub address: u64,
     /// The target, in memory.
     pub target: u64,
@@ -27,7 +27,7 @@ pub struct Plan<'d> {
     pub patches: Vec<Patch<'d>>,
     /// PF_R, PF_W and PF_X of the code.
     pub flags: u32,
-    /// Begin and end of what is written, as it stands in the file.
+    /// The address range that is written, as the file has it.
     pub span: (u64, u64),
 }
 

@@ -23,7 +23,7 @@ const WORK: u64 = 128;
 pub struct Function<'d> {
     /// Its name.
     pub name: &'d [u8],
-    /// Its entry, as it stands in the file.
+    /// Its entry address, as the file has it.
     pub address: u64,
     /// How many bytes from there on belong to no other function.
     pub room: u64,

@@ -47,7 +47,7 @@ const DT_VERSYM: i64 = 0x6fff_fff0;
 const DT_VERDEF: i64 = 0x6fff_fffc;
 const DT_VERDEFNUM: i64 = 0x6fff_fffd;
 
-/// Which version of a symbol is wanted.
+/// Which version of a symbol is requested.
 #[derive(Clone, Copy)]
 pub enum Version<'a> {
     /// Exactly this node, or a definition without any version.
@@ -159,7 +159,7 @@ pub fn object_at(address: usize) -> Option<Object> {
     find_object(|o| o.contains(address).then_some(o))
 }
 
-/// The symbol `name` of the first object after our own in load order that `accept`s and defines it.
+/// The symbol `name` of the first object after this library in load order that `accept`s and defines it.
 pub fn next(name: &CStr, version: Version<'_>, accept: impl Fn(&Object) -> bool) -> Option<usize> {
     let mut behind = false;
     find_object(|object| {

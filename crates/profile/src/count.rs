@@ -56,7 +56,7 @@ counters! {
     AtomicRequests "global_atomic_requests" "",
     /// Sectors that they touch.
     AtomicSectors "global_atomic_sectors" "",
-    /// Lanes that take part in atomic operations, of global and shared memory.
+    /// Active lanes of atomic operations, on global and shared memory.
     AtomicLanes "atomic_lanes" "",
     /// Different addresses that lanes of one instruction have, summed.
     AtomicAddresses "atomic_addresses" "",

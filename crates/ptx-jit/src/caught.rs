@@ -10,7 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 pub(crate) fn run<T>(body: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(body)).map_err(|panic| {
         let message = message(&*panic);
-        // What it carries may panic when it is dropped: it stays.
+        // Its payload may panic when it is dropped: it stays.
         std::mem::forget(panic);
         message
     })

@@ -80,7 +80,7 @@ pub enum Init<'a> {
     /// The address of a variable or function, plus an addend; `generic(x)` or
     /// in the variable's own space; `0xFF00(x)` takes the masked bits.
     Address {
-        /// The name whose address is meant.
+        /// The name whose address it is.
         name: &'a str,
         /// Added to it.
         addend: i64,

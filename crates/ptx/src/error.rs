@@ -76,7 +76,7 @@ pub enum Error {
         pos: Pos,
         /// Which quantity.
         what: &'static str,
-        /// How much was asked for.
+        /// The requested amount.
         found: u64,
         /// How much is allowed.
         limit: u64,
@@ -84,7 +84,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Where in the text the fault lies.
+    /// The position of the fault in the text.
     pub fn pos(&self) -> Pos {
         match self {
             Error::Syntax { pos, .. }

@@ -25,7 +25,7 @@ pub struct Module {
     pub shared: Vec<SharedVar>,
     /// Kernels and functions, with the declared-only ones.
     pub functions: Vec<Function>,
-    /// Which lines of source files it was made of.
+    /// The source lines that it was compiled from.
     pub sources: Sources,
 }
 
@@ -59,7 +59,7 @@ pub struct Relocation {
     pub offset: u64,
     /// How many bytes are written.
     pub width: u32,
-    /// The symbol whose address is meant.
+    /// The symbol whose address it is.
     pub target: Symbol,
     /// Added to it.
     pub addend: i64,

@@ -13,10 +13,9 @@
 //!   engine needs.
 
 #![deny(unsafe_code)]
-// `interp::versions` alone has some
-// This code runs inside other people's processes, where whoever calls it catches what it panics of: that is a fault of
-// the launch, or of the module. Foreign text meets no index; where registers, lanes and the numbers that the checks
-// gave are indexed, the module says so.
+// `interp::versions` alone has some This code runs inside other people's processes. Its callers catch a panic, which
+// fails the launch or the module. No index comes from foreign text; modules that index registers, lanes or numbers
+// that the checks assigned say so.
 #![cfg_attr(
     not(test),
     deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)

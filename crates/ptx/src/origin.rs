@@ -119,7 +119,7 @@ fn values(f: &Function) -> Vec<Value> {
     }
 }
 
-/// What an access's address in device memory is made of, if it has one: `Some(None)` where nothing is known.
+/// The origin of an access's address in device memory, if it has one: `Some(None)` where nothing is known.
 fn origin(values: &[Value], inst: &Inst) -> Option<Option<u32>> {
     let n = match inst.sem {
         Operation::Load(_) | Operation::Store(_) | Operation::Atomic(_) => 0,

@@ -253,8 +253,7 @@ fn sum(p: Finite, q: Finite, f: Format, round: Round) -> u64 {
     if big.negative == small.negative {
         return pack(Finite { mantissa: big.mantissa + low, ..big }, lost, f, round);
     }
-    // What was lost makes the difference smaller: borrow one, and the rest of
-    // it is sticky.
+    // The lost bits make the difference smaller: borrow one, and the rest of it is sticky.
     let mantissa = big.mantissa - low - u128::from(lost);
     if mantissa == 0 && !lost {
         return if round == Round::Down { f.sign() } else { 0 };

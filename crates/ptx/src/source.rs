@@ -43,7 +43,7 @@ pub struct Sources {
 /// A line of a source file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {
-    /// The file, as the compiler was told.
+    /// The file name, as passed to the compiler.
     pub file: String,
     /// The line, from 1.
     pub line: u32,

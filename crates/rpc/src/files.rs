@@ -95,8 +95,8 @@ impl Streams {
         number
     }
 
-    /// Closes a file; a standard stream is only flushed, because the host goes on using it. `None` if there is no
-    /// such stream.
+    /// Closes a file; a standard stream is only flushed, because the host continues to use it. `None` if there is
+    /// no such stream.
     pub fn close(&mut self, number: u64) -> Option<c_int> {
         let stream = self.find(number)?;
         match self.files.remove(&number) {

@@ -73,7 +73,7 @@ pub struct LaunchShape {
 /// What happens where a rule cannot be applied.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnFailure {
-    /// A message says so, and the program goes on with its own code.
+    /// A message says so, and the program continues with its own code.
     #[default]
     Pass,
     /// A message says so, and the program ends.

@@ -2,9 +2,9 @@
 //!
 //! Owns the list of called functions and the values of each argument. Handles may be null, freed or of another kind:
 //! cushim's driver looks every one up. Pointers may be null, to device memory, or to memory of the program that is as
-//! large as the call may use; it holds zeros, or a list of handles.
-//! Promised and checked: no call faults or hangs, a failed call leaves every output unchanged, and only calls that the
-//! table lists reach functions that our driver lacks.
+//! large as the call may use; it holds zeros, or a list of handles. Promised and checked: no call faults or hangs, a
+//! failed call leaves every output unchanged, and only calls that the table lists reach functions that cushim's driver
+//! lacks.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;

@@ -1,4 +1,4 @@
-//! Calls of our driver on the CPU about mapped and shared memory and conditional nodes, with any values.
+//! Calls of cushim's driver on the CPU about mapped and shared memory and conditional nodes, with any values.
 //!
 //! Owns the list of calls: virtual memory management, handles for other processes, pools with descriptors, conditional
 //! nodes of graphs. Handles and data that programs pass between processes come back damaged. Promised and checked:
@@ -20,7 +20,7 @@ fn start() {
         // SAFETY: places for the results; no other thread runs yet.
         unsafe {
             std::env::set_var("CUSHIM_BACKEND", "cpu");
-            // What is free depends on nothing else on the machine.
+            // Free memory depends on nothing else on the machine.
             std::env::set_var("CUSHIM_CPU_MEMORY", "1G");
             assert_eq!(api::cuInit(Flags(0)), 0);
             assert_eq!(api::cuDevicePrimaryCtxRetain(Out(&raw mut context), Device(0)), 0);

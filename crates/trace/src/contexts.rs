@@ -9,9 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Debug, Default)]
 pub struct Contexts {
     now: BTreeMap<u64, i32>,
-    /// What was told last.
+    /// The last reported device of each context.
     last: BTreeMap<u64, i32>,
-    /// What is of another device from later on: the ticks and a number, context and device.
+    /// Contexts that change device later: the ticks and a number, context and device.
     later: BTreeMap<(u64, usize), (u64, i32)>,
 }
 
@@ -27,7 +27,7 @@ impl Contexts {
         self.now.values().copied().chain(later).collect()
     }
 
-    /// A context is of a device from some ticks on; of the first, also before.
+    /// A context belongs to a device from these ticks on; to its first device, also before.
     pub(crate) fn told(&mut self, context: u64, device: i32, ticks: u64) {
         match self.last.insert(context, device) {
             None => drop(self.now.insert(context, device)),
@@ -49,7 +49,8 @@ impl Contexts {
 mod tests {
     use super::*;
 
-    /// Of the first device until the other's time. A record without a time, as earlier versions wrote it, holds at once.
+    /// A context belongs to the first device until the second record's time. A record without a time (earlier versions)
+    /// holds at once.
     #[test]
     fn a_handle_is_given_out_again() {
         let mut contexts = Contexts::default();

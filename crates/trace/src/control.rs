@@ -82,7 +82,7 @@ fn map_page(file: &File, path: &Path) -> Result<NonNull<FileHeader>, Error> {
 pub enum State {
     /// Every call.
     On,
-    /// Every call in the window that was asked for at the start.
+    /// Every call in the window that was requested at the start.
     Window,
     /// Nothing.
     Off,
@@ -188,7 +188,7 @@ impl Remote {
         }
     }
 
-    /// Records again. A trace that was off goes on as before, also in a window; one that was not
+    /// Records again. A trace that was off continues as before, also in a window; one that was not
     /// off records from now on and ignores the window.
     pub fn on(&self) -> State {
         let control = self.page();

@@ -126,7 +126,7 @@ pub struct FileHeader {
     pub returned: u64,
 }
 
-/// Where the mailbox stands in the first page: [`MAIL_SLOTS`] slots of [`MailSlot`].
+/// The mailbox's offset in the first page: [`MAIL_SLOTS`] slots of [`MailSlot`].
 ///
 /// A program that marks a running process from outside claims a free slot, fills it and sets it to
 /// full. The process moves full ones into its metadata at its next call and frees them. A reader
@@ -196,7 +196,7 @@ pub const EVENT_LAUNCH: u16 = 1;
 pub const EVENT_CALL: u16 = 2;
 /// Event kind: from here on the buffer belongs to another thread; `status` is its id.
 pub const EVENT_THREAD: u16 = 3;
-/// Event kind: a text that a user put into the trace.
+/// Event kind: a string that a user put into the trace.
 pub const EVENT_MARK: u16 = 4;
 /// Event kind: work that a GPU did for a call, reported afterwards. Its `begin` and `end` are
 /// approximate; the body has the exact times.
@@ -225,7 +225,7 @@ pub const EVENT_COUNTED: u8 = 2;
 pub struct EventHead {
     /// Kind in the low half, slots in the high half. Stored last.
     pub head: u32,
-    /// Number of the function; its [`crate::meta::Api`] record stands in the metadata.
+    /// Number of the function; its [`crate::meta::Api`] record is in the metadata.
     pub api: u16,
     /// How many recorded calls enclose this one on its thread.
     pub depth: u8,
@@ -257,7 +257,7 @@ pub struct LaunchBody {
     pub arg_bytes: u32,
     /// Threads.
     pub block: [u32; 3],
-    /// Cluster shape, zeros where none was asked for.
+    /// Cluster shape, zeros if none was requested.
     pub cluster: [u8; 3],
     /// `LAUNCH_*` bits.
     pub flags: u8,

@@ -61,7 +61,7 @@ impl Folder {
         Ok(Folder { folder, path: path.to_owned() })
     }
 
-    /// Its path as it was asked for, for messages.
+    /// The requested path, for messages.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -160,7 +160,7 @@ fn user() -> u32 {
     unsafe { libc::geteuid() }
 }
 
-/// What the user's own output path stands for.
+/// What kind of file the user's own output path is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Destination {
     /// A regular file or a free name, with links followed.

@@ -47,7 +47,7 @@ impl Key {
     }
 }
 
-/// Whether it belongs to the user, and nobody else may write to it.
+/// Whether it belongs to the user, and no other user may write to it.
 fn is_ours(about: &Metadata) -> bool {
     // SAFETY: asks for a number.
     let user = unsafe { libc::geteuid() };

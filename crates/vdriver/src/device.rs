@@ -160,7 +160,7 @@ entry! {
     }
 }
 
-/// Stores a text with its NUL, cut to `room` bytes.
+/// Stores a string with its NUL, cut to `room` bytes.
 ///
 /// # Safety
 /// `to` is null or has room for that many.

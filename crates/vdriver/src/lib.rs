@@ -129,7 +129,7 @@ pub fn absent(index: usize) -> Option<*const ()> {
     ABSENT.get(index).map(|slot| slot.0)
 }
 
-/// Whether the driver function with this number is implemented by us.
+/// Whether cushim's driver implements the function with this number.
 pub fn is_implemented(index: usize) -> bool {
     function(index) != unsupported(index)
 }

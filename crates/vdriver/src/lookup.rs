@@ -120,7 +120,7 @@ fn name(error: i32) -> Option<Str> {
     names.get(&error).map(|name| Str(name.as_ptr().expose_provenance()))
 }
 
-/// Returns a text; for an unknown error number, CUDA_ERROR_INVALID_VALUE and null (measured).
+/// Returns a string; for an unknown error number, CUDA_ERROR_INVALID_VALUE and null (measured).
 fn tell(to: Place<Str>, found: Option<Str>) -> Result<(), i32> {
     give(to, found.unwrap_or(Str(0)))?;
     found.map(drop).ok_or(status::INVALID_VALUE)

@@ -11,7 +11,7 @@ use cushim_accel::file;
 const WHAT: &str = "initialised";
 const SIZE: usize = 4096;
 
-/// Leaves the mark, for as long as the process lives. Where no file can be made, there is none.
+/// Leaves the mark, for as long as the process lives. If no file can be created, there is none.
 pub fn leave() {
     let Some(file) = file::create(WHAT, SIZE as u64) else { return };
     let (none, fd) = (std::ptr::null_mut(), file.as_raw_fd());

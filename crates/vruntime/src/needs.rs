@@ -143,8 +143,8 @@ needs! {
         => cuWaitExternalSemaphoresAsync;
 }
 
-/// The driver functions that the runtime function with this number calls and that our driver may
-/// lack.
+/// The driver functions that the runtime function with this number calls and that cushim's driver
+/// may lack.
 pub fn needs(index: usize) -> &'static [Driver] {
     let row = NEEDS.iter().find(|(names, _)| names.iter().any(|name| *name as usize == index));
     row.map_or(&[], |(_, needs)| needs)

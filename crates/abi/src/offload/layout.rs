@@ -225,7 +225,7 @@ pub const MAP_TO: u64 = 1;
 pub const MAP_FROM: u64 = 2;
 /// Moved even if it is already present.
 pub const MAP_ALWAYS: u64 = 4;
-/// Not data: the value itself is in the place of the address.
+/// Not data: the value itself is stored instead of the address.
 pub const MAP_LITERAL: u64 = 0x100;
 
 /// Other bits of a mapping's type, with OpenMP's or libomptarget's words for them.

@@ -85,7 +85,7 @@ type Thread = ([u32; 3], [u32; 3]);
 /// A buffer for the arguments of a launch.
 struct Buffer {
     bytes: u32,
-    /// What it is for, where the buffer was asked for with it.
+    /// Its purpose, if the buffer was requested with one.
     launch: Option<launch::Shape>,
 }
 

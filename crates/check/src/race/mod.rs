@@ -58,9 +58,9 @@ struct Ran {
     over: bool,
     /// All its threads have ended.
     ended: bool,
-    /// What it has told others of.
+    /// What it has published (`told`).
     told: Option<Box<Clock>>,
-    /// When it began to.
+    /// When it first published.
     since: u64,
 }
 

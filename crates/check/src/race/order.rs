@@ -31,11 +31,11 @@ struct Barrier {
     closed: Clock,
     /// Arrived lanes, by warp.
     came: [u32; WARPS],
-    /// How often it has let go.
+    /// How often it has released its threads.
     turn: u32,
     /// The number of threads, if the arriving ones gave it.
     count: Option<u32>,
-    /// Where those who came last are in the code, by warp.
+    /// Where the last arrived lanes are in the code, by warp.
     at: [Option<Pos>; WARPS],
 }
 
@@ -46,7 +46,7 @@ struct Waiting {
     turn: u32,
 }
 
-/// What is wrong with a barrier that lets go.
+/// What is wrong with a barrier that releases threads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Incomplete {
     /// The barrier.
@@ -190,7 +190,7 @@ impl Order {
         }
     }
 
-    /// Lanes do something, so that the barriers at which they waited have let go.
+    /// Lanes run again, so the barriers at which they waited have released them.
     pub fn go_on(&mut self, warp: u32, lanes: u32, tell: &mut dyn FnMut(Incomplete)) {
         let w = warp as usize % WARPS;
         if self.waits[w] == 0 {

@@ -144,7 +144,7 @@ impl Cell {
         let [write, first, second] = &mut self.when;
         let [wrote, read, other] = &mut self.what;
         if what.writes() {
-            // What was ordered before this write is ordered before whatever this write is ordered before.
+            // Accesses ordered before this write are ordered before all accesses that are ordered after it.
             (*write, *first, *second) = (when, When::default(), When::default());
             *wrote = what;
         } else {

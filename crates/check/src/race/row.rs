@@ -83,7 +83,7 @@ impl Row {
             }
             let alike = old.lanes == new.lanes && old.when == new.when;
             if alike && old.what == new.what {
-                // All of it was noted, and nothing was written since.
+                // This access was recorded before, and nothing was written since.
                 if !writes && old.words & new.words == new.words {
                     return true;
                 }

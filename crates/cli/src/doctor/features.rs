@@ -7,8 +7,8 @@ use super::findings::Feature;
 use super::obstacle::Obstacle;
 use super::verdict::Verdict;
 
-/// The features, given the parts and the obstacles. `replaced`: the backend that was asked for puts cushim's runtime in
-/// the place of a static one.
+/// The features, given the parts and the obstacles. `replaced`: the requested backend replaces a static runtime by
+/// cushim's.
 pub fn features(parts: &[Part], obstacles: &[Obstacle], replaced: bool) -> Vec<Feature> {
     if let Some(blocking) = obstacles.iter().find(|o| o.blocks) {
         let why = format!("blocked: {}", blocking.name);

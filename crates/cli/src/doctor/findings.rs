@@ -61,7 +61,7 @@ pub struct Findings {
     pub library: Option<PathBuf>,
     /// The backends, where libcushim.so is found.
     pub backends: Option<Backends>,
-    /// The program; none if only the machine was asked about.
+    /// The program; none if only the machine was examined.
     pub program: Option<Program>,
     /// The CUDA parts that it carries.
     pub cuda: Vec<Part>,

@@ -16,7 +16,7 @@ use serde::Serialize;
 use super::cache::Cache;
 use crate::environ;
 
-/// First argument of the process that loads libcuda on our behalf.
+/// First argument of the process that loads libcuda for cushim.
 pub const PROBE: &str = "__probe-driver";
 
 /// How long libcuda may take to answer; a first `cuInit` of eight GPUs takes some seconds.

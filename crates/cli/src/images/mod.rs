@@ -32,7 +32,7 @@ pub struct Chosen<'a> {
     pub rest: Inventory<'a>,
 }
 
-/// Lists the images of `file` that `filter` lets pass. Opens images only where the filter asks for
+/// Lists the images of `file` that `filter` accepts. Opens images only where the filter asks for
 /// kernels by name; one that cannot be opened then is a problem, and not chosen.
 pub fn choose<'a>(file: &'a HostFile, filter: &Filter, limits: &Limits) -> Chosen<'a> {
     let mut rest = inventory::read(file.bytes(), limits);

@@ -93,7 +93,7 @@ impl From<&LimitArgs> for Limits {
 }
 
 impl Filter {
-    /// Whether kind and architecture are wanted.
+    /// Whether kind and architecture are selected.
     pub fn passes(&self, image: &Image<'_>) -> bool {
         let kind = match image.kind {
             ImageKind::Unknown(_) => "unknown".to_owned(),
@@ -108,7 +108,7 @@ impl Filter {
         self.kernel.is_some()
     }
 
-    /// Whether a kernel of this (mangled) name is wanted.
+    /// Whether a kernel of this (mangled) name is selected.
     pub fn names(&self, kernel: &str) -> bool {
         let Some(regex) = &self.kernel else { return true };
         regex.is_match(kernel) || regex.is_match(&Name::new(kernel).full)

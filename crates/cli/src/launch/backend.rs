@@ -122,7 +122,7 @@ pub struct Cuda {
     symbols: Vec<PathBuf>,
     fmad: Option<Fmad>,
     emulated: Vec<super::emulate::Emulated>,
-    /// Whether programs find our stand-ins for NVIDIA's.
+    /// Whether programs find cushim's stand-ins for NVIDIA's tools.
     stand_ins: bool,
     /// Auto took the CPU.
     by_itself: bool,

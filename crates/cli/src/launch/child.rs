@@ -128,8 +128,8 @@ fn start_program(
     }
 }
 
-/// One open file for each traced process: as many as the system lets us have. After the fork, so that
-/// the program keeps its own limit.
+/// One open file for each traced process: as many as the system allows. After the fork, so that the
+/// program keeps its own limit.
 fn allow_many_files() {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: a valid place for the limit.
@@ -155,8 +155,8 @@ unsafe extern "C" {
     static mut environ: *const *const libc::c_char;
 }
 
-/// Our environment with these variables, each where it was, new ones at the end. All else stays as it is, also what is no
-/// variable and what is there twice.
+/// Our environment with these variables, each where it was, new ones at the end. All else stays unchanged, also entries
+/// without `=` and duplicates.
 fn environment(set: &[(&str, OsString)]) -> io::Result<Vec<CString>> {
     let entry = |name: &str, value: &OsString| {
         let parts = [name.as_bytes(), b"=", value.as_bytes()];
@@ -252,8 +252,8 @@ impl Child {
             return (!interrupted).then_some(Ending::Status(crate::OWN_FAILURE));
         }
         if libc::WIFSTOPPED(status) {
-            // Terminal stops reach us as part of the group; a program that is stopped alone stops its
-            // launcher, so that the shell sees it, and goes on with it.
+            // Terminal stops reach the launcher as part of the group; a program that is stopped alone
+            // stops its launcher, so that the shell sees it, and both continue together.
             if libc::WSTOPSIG(status) == libc::SIGSTOP {
                 // SAFETY: signals to ourselves and to our child.
                 unsafe {

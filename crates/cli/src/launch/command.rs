@@ -11,7 +11,7 @@ use super::child::become_program;
 use crate::doctor::{elf, program};
 use crate::{Error, environ};
 
-/// What is to be started.
+/// The program to start.
 #[derive(Debug, Clone, Args)]
 pub struct ProgramArgs {
     /// The program and its arguments

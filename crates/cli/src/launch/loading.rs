@@ -17,7 +17,7 @@ const TUNABLES: &str = "GLIBC_TUNABLES";
 const ROOM: &str = "glibc.rtld.optional_static_tls";
 /// glibc's default.
 const USUAL: u64 = 512;
-/// What our own libraries need (1,140 bytes), rounded up; with more, no thread with a stack of 16 KiB starts.
+/// What cushim's own libraries need (1,140 bytes), rounded up; with more, no thread with a stack of 16 KiB starts.
 const OURS: u64 = 1408;
 
 /// AddressSanitizer's options, and the one that lets libraries come before it.

@@ -85,7 +85,7 @@ impl RedirectArgs {
         self.files(&cuda.library, set)
     }
 
-    /// The variables that name files. `library` is libcushim.so: a tool without a folder may lie beside it.
+    /// The variables that name files. `library` is libcushim.so: a tool without a folder may be beside it.
     fn files(&self, library: &Path, set: &mut Environment) -> Result<(), Error> {
         let (replaced, manifest) = (self.replaced()?, self.manifest()?);
         for rule in replaced.iter().chain(manifest.iter().flat_map(|(_, rules)| rules)) {

@@ -35,7 +35,7 @@ pub fn pass_on() {
     }
 }
 
-/// Whether `program`, our child or 0, has ended; it may still have to be waited for.
+/// Whether `program`, the launcher's child or 0, has ended; it may still have to be waited for.
 fn has_ended(program: u32) -> bool {
     let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
     let how = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
@@ -72,7 +72,7 @@ extern "C" fn remember() {
     let _ = BLOCKED.set(blocked);
 }
 
-/// From here on a write beyond the limit for files fails and does not end us.
+/// From here on a write beyond the file-size limit fails and does not end the launcher.
 pub fn outlive_limits() {
     // SAFETY: a disposition without a handler.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
@@ -206,7 +206,7 @@ impl Came {
             && (self.signal == libc::SIGCONT || self.sender.is_some_and(|s| !descends(s, child)))
     }
 
-    /// Sends it to the program `child`, our child that is not yet waited for, where it is for that.
+    /// Sends it to the program `child`, which the launcher has not yet waited for, if the signal is meant for that.
     pub fn pass_on(&self, child: u32) {
         if child != 0 && self.is_for(child) {
             // SAFETY: a signal to our child.
@@ -242,8 +242,8 @@ fn descends(mut pid: u32, ancestor: u32) -> bool {
     false
 }
 
-/// Ends this process by `signal`, without a core dump of its own: the program wrote one if one was
-/// wanted. Comes back if the signal does not end a process.
+/// Ends this process by `signal`, without a core dump of its own: the program wrote one if the user
+/// wants one. Comes back if the signal does not end a process.
 pub fn die_of(signal: i32) {
     // SAFETY: plain system calls on this process; the set is valid.
     unsafe {

@@ -51,7 +51,7 @@ impl Client {
     }
 }
 
-/// The services that the server needs from us.
+/// The services that the server needs from the host.
 #[derive(Debug)]
 pub struct LoadHost<'a> {
     driver: &'a Driver,

@@ -93,7 +93,7 @@ pub struct Kernel {
     pub name: String,
     /// Its symbol.
     pub symbol: String,
-    /// Registers that it needs at once, as estimated.
+    /// The estimated number of registers that it needs at the same time.
     pub registers: u64,
     /// Bytes of local memory of a thread.
     pub local: u64,

@@ -59,7 +59,7 @@ pub fn environment(path: bool) -> Result<Vec<(&'static str, OsString)>, Error> {
     Ok(set)
 }
 
-/// The variables by which programs find `front`, our libcuda, as a file to link with: Triton
+/// The variables by which programs find `front`, cushim's libcuda, as a file to link with: Triton
 /// compiles a module of its own at the first kernel, and asks `ldconfig -p` without such a
 /// variable.
 ///

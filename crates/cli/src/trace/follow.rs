@@ -185,8 +185,8 @@ impl Followed {
         }
     }
 
-    /// The process is gone, and has closed its file; or nobody has the file any more, where it was killed or left by
-    /// `_exit`: there are trees of thousands of such processes.
+    /// The process is gone, and has closed its file; or no process has the file open any more, because it was killed
+    /// or left by `_exit`: there are trees of thousands of such processes.
     fn is_over(&mut self) -> bool {
         if self.is_running() {
             return false;

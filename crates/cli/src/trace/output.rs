@@ -107,7 +107,7 @@ fn refused(path: &Path, error: io::Error) -> Error {
     }
 }
 
-/// Whether the file is ours alone. The lock ends with the last copy of the file; on file systems
+/// Whether only cushim uses the file. The lock ends with the last copy of the file; on file systems
 /// without locks, one writer is assumed.
 fn lock(file: &File) -> bool {
     // SAFETY: an open file; no memory is touched.
@@ -118,11 +118,11 @@ fn lock(file: &File) -> bool {
 /// The most that is written at once where a reader may be slow, bytes: a pipe that is ready takes so much (PIPE_BUF).
 const PIECE: usize = 4096;
 
-/// Gathers bytes and writes them in whole lines, so that lines of the program are not torn by ours.
+/// Gathers bytes and writes them in whole lines, so that cushim's lines do not tear the program's.
 pub struct WholeLines<W: Write + AsRawFd> {
     to: W,
     held: Vec<u8>,
-    /// A write may wait for somebody who reads.
+    /// A write may wait for a reader.
     is_slow: bool,
 }
 
@@ -151,7 +151,7 @@ impl<W: Write + AsRawFd> WholeLines<W> {
                 Ok(0) => break Err(ErrorKind::WriteZero.into()),
                 Ok(n) => done += n,
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
-                // The program may have made the terminal that it shares with us non-blocking.
+                // The program may have made the shared terminal non-blocking.
                 Err(e) if e.kind() == ErrorKind::WouldBlock => {
                     has_room(self.to.as_raw_fd());
                 }

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use crate::Error;
 
-/// How our folders' names begin; the process id and six more characters follow.
+/// The prefix of cushim's folder names; the process id and six more characters follow.
 const PREFIX: &str = "cushim-spool-";
 /// The least free memory for which `/dev/shm` is used.
 const MEMORY_MIN: u64 = 2 << 30;

@@ -16,7 +16,7 @@ pub struct Target {
     pub terminal: bool,
     /// Columns of that terminal.
     pub width: Option<usize>,
-    /// The format where none was asked for.
+    /// The format if none is requested.
     pub format: Format,
 }
 

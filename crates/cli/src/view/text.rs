@@ -251,7 +251,7 @@ impl Text {
             let _ = write!(shape, ", {}", launch.shared);
         }
         if launch.stream != 0 {
-            // A graph node has the graph in the place of the stream.
+            // A graph node has the graph instead of the stream.
             let kind = if seen.is_node() { Handle::Graph } else { Handle::Stream };
             let _ = write!(shape, ", {}", known.handle(seen.source.index, kind, launch.stream));
         }

@@ -85,7 +85,7 @@ pub unsafe extern "C" fn destroy<const K: usize>(handle: Handle) -> i32 {
     status::SUCCESS
 }
 
-/// A function that reads an attribute of a descriptor, and how it is led.
+/// A function that reads an attribute of a descriptor, and how its calls are redirected.
 macro_rules! attribute {
     ($name:literal $function:ident $row:ident) => {
         #[doc = concat!("`", $name, "`.")]

@@ -109,7 +109,7 @@ unsafe fn give<T>(to: *mut T, value: T) -> Result<(), i32> {
     Ok(())
 }
 
-/// Writes a text with its NUL.
+/// Writes a string with its NUL.
 ///
 /// # Safety
 /// `to` is null or has `size` bytes.

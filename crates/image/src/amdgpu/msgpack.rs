@@ -14,7 +14,7 @@ const MAX_DEPTH: u32 = 32;
 pub enum Value<'a> {
     /// Nil, and types that metadata never contain: floats, binary, extensions.
     Nil,
-    /// A truth value.
+    /// A boolean.
     Bool(bool),
     /// Any integer; those outside `i64` are clamped.
     Int(i64),

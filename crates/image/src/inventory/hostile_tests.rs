@@ -156,7 +156,7 @@ fn entries_with_one_image_or_one_string() {
 
 #[test]
 fn bundles_that_share_one_table() {
-    // Each entry's id holds the header of a bundle whose table goes on with the next entry.
+    // Each entry's id holds the header of a bundle whose table continues with the next entry.
     let mut one = Vec::new();
     words(&mut one, &[0, 0, 24 + 8]);
     one.extend_from_slice(crate::bundle::MAGIC);
@@ -176,8 +176,8 @@ fn bundles_that_share_one_table() {
 
 #[test]
 fn bombs_beside_each_other() {
-    // 4 KiB or so that unpack to 60 MiB each: below the limit of an image, and
-    // of the ratio that is asked of large ones.
+    // 4 KiB or so that unpack to 60 MiB each: below the limit of an image, and of the ratio that
+    // large ones must meet.
     let zeros = vec![0; 60 << 20];
     let packed = pack(Codec::Zstd, &zeros, 3).unwrap();
     let mut one = offload::MAGIC.to_vec();

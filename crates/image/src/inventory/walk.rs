@@ -212,7 +212,7 @@ impl<'a> Walker<'a, '_> {
         });
     }
 
-    /// The texts of an image from our own linker.
+    /// The PTX texts of an image from cushim's own linker.
     fn linked(&mut self, here: &Here<'a>, data: &[u8], start: u64) {
         let Some(inner) = self.enter(here, Format::LinkedPtx, start) else { return };
         let Some(texts) = linked::read(data) else {

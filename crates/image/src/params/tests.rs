@@ -148,7 +148,7 @@ fn damaged_images_are_answered() {
     }
 }
 
-/// Texts of our own linker's are modules of one program, and say what they know of types.
+/// PTX texts from cushim's own linker are modules of one program, and give the types that they know.
 #[test]
 fn linked_texts() {
     use std::borrow::Cow;
@@ -178,7 +178,7 @@ fn linked_texts() {
     assert_eq!((all.images.len(), all.problems.len()), (2, 0));
     let names = all.images.iter().map(|i| i.kernels(&limits).unwrap()[0].name.clone());
     assert_eq!(names.collect::<Vec<_>>(), ["a", "b"]);
-    // Cut short it is told of, and nothing is found in it.
+    // If it is cut short, an error is reported and nothing is found in it.
     let all = crate::inventory::read(&image[..image.len() - 1], &limits);
     assert_eq!((all.images.len(), all.problems.len()), (0, 1));
     assert_eq!(index(&image[..30], &limits).unwrap(), []);

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// How many launches of graphs are remembered; times of work of a forgotten one are not checked.
 const ENTRIES: usize = 1 << 16;
-/// How far the clocks may be apart: CUPTI converts the GPU's times to ours.
+/// How far the clocks may be apart: CUPTI converts the GPU's times to cushim's clock.
 const EARLY_NS: u64 = 50_000;
 /// The same where CUPTI's times count from 1970, since the two clocks were compared at another
 /// moment.

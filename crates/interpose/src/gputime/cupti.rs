@@ -18,7 +18,7 @@ use crate::log::Level;
 use crate::real::{Real, real};
 use cushim_process::elf::{self, Version};
 
-/// `CUPTI_ACTIVITY_KIND_*` that are asked for: copies, sets, kernels, copies between devices.
+/// The `CUPTI_ACTIVITY_KIND_*` that are requested: copies, sets, kernels, copies between devices.
 const KINDS: [u32; 4] = [1, 2, 10, 22];
 
 /// `cuptiActivityFlushAll`.

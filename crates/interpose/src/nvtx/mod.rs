@@ -73,8 +73,8 @@ pub struct Attributes {
     message: *const c_void,
 }
 
-/// `InitializeInjectionNvtx2`: puts our functions into the table of one object. Returns 1, "done",
-/// also where nothing is recorded: then the table stays as it is, and NVTX does nothing.
+/// `InitializeInjectionNvtx2`: puts cushim's functions into the table of one object. Returns 1,
+/// "done", also where nothing is recorded: then the table stays as it is, and NVTX does nothing.
 ///
 /// # Safety
 /// `get` is NVTX's.

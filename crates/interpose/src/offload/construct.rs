@@ -18,7 +18,7 @@ use crate::state::Global;
 /// The addresses by which a call tells its place in the source.
 #[derive(Clone, Copy)]
 pub struct Said {
-    /// Address of the text of its place, 0 for none.
+    /// Address of the string with its source position, 0 for none.
     pub place: u64,
     /// Address of the array of its variables' names, 0 for none.
     pub names: u64,
@@ -27,7 +27,7 @@ pub struct Said {
 }
 
 impl Said {
-    /// Address of the text of name `i`, 0 for none.
+    /// Address of the string with name `i`, 0 for none.
     ///
     /// # Safety
     /// `names` is 0 or an array of more than `i` addresses.
@@ -61,7 +61,7 @@ pub struct Construct {
 }
 
 static CONSTRUCTS: PointerTable<Construct> = PointerTable::new();
-/// A program that writes other names into its array each time must not make us grow without end.
+/// If a program writes other names into its array each time, memory must not grow without end.
 const MOST_OTHERS: u32 = 16;
 
 /// What was kept for `said`, if it is still valid.
@@ -82,8 +82,8 @@ pub unsafe fn find(global: &Global, said: &Said) -> Option<&'static Construct> {
 }
 
 /// Keeps what was found for `said` when `unloads` was [`place::unloads`]: the `number` of its
-/// place, and those of its names, `each`. Keeps nothing where a text may change until the next
-/// time, or where there is none.
+/// place, and those of its names, `each`. Keeps nothing if a string may change until the next time,
+/// or if there is none.
 ///
 /// # Safety
 /// As for [`find`].

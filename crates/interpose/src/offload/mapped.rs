@@ -77,7 +77,7 @@ impl Arrays {
     }
 }
 
-/// Stores an event for it, where one is wanted.
+/// Stores an event for it, if such events are recorded.
 ///
 /// # Safety
 /// `mapped` has the arguments of the call that `observed` observes.

@@ -119,7 +119,7 @@ pub(super) fn asked(number: i32) -> [u32; 3] {
     }
 }
 
-/// The shape in the structure, three `i32`: 0 and less mean that nothing was asked for, or 1 behind
+/// The shape in the structure, three `i32`: 0 and less mean that nothing was requested, or 1 after
 /// a number. clang sets the first to -1 for a region without teams.
 fn shape(own: [u32; 3], argument: i32) -> [u32; 3] {
     match asked(own[0] as i32) {

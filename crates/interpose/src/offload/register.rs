@@ -100,7 +100,7 @@ unsafe fn add(site: &'static Site, at: usize) {
     }
 }
 
-/// Writes the image where images are wanted; returns its record.
+/// Writes the image if images are to be dumped; returns its record.
 fn described(image: &[u8], api: &str) -> Image {
     let address = image.as_ptr().addr();
     let owner = Code::owner_of(address);

@@ -244,7 +244,7 @@ impl Observed {
         Some(slots)
     }
 
-    /// Has `store` store an event that begins now, where one is wanted.
+    /// Has `store` store an event that begins now, if it is to be recorded.
     #[inline(always)]
     pub fn stored(&self, store: impl FnOnce(u64) -> Option<Slots>) -> Stored {
         let begin = self.begin();
@@ -412,7 +412,7 @@ impl Observed {
         }
     }
 
-    /// As [`Observed::finish`] for an event that is wanted and has no GPU times.
+    /// As [`Observed::finish`] for an event that is to be recorded and has no GPU times.
     #[inline(always)]
     pub fn finish_kept(&self, stored: Stored, status: i32) {
         if let Some(slots) = stored.slots {

@@ -225,7 +225,7 @@ impl Binding {
 }
 
 /// Whether the runtime may choose another device without a driver call that is seen: CUDA 11 does
-/// so at its next call, and our own runtime does not go through the driver's hooks.
+/// so at its next call, and cushim's own runtime does not go through the driver's hooks.
 fn asks_device(node: &std::ffi::CStr) -> bool {
     static OWN: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
     cushim_abi::runtime_major(node.to_bytes()) == Some(11)

@@ -38,7 +38,7 @@ struct Loaded {
     binding: Option<&'static Binding>,
 }
 
-/// The image to load in the place of the program's.
+/// The image to load instead of the program's.
 ///
 /// # Safety
 /// `image` is what the program passed.
@@ -238,7 +238,7 @@ pub fn unload(owner: usize) {
     binding::gone();
 }
 
-/// A context is gone, and with it the modules that were loaded into it, the program's and ours; 0 for all.
+/// A context is gone, and with it the modules that were loaded into it, the program's and cushim's; 0 for all.
 pub fn context_gone(context: usize) {
     if plan().is_none() {
         return;

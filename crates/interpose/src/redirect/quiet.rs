@@ -4,7 +4,7 @@
 
 use crate::device;
 
-/// A stream of our own that waits for no other: it may copy while others are captured.
+/// cushim's own stream, which waits for no other: it may copy while others are captured.
 pub struct Quiet(usize);
 
 impl Quiet {

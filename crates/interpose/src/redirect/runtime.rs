@@ -41,7 +41,7 @@ fn ours<R>(work: impl FnOnce(&mut HashMap<usize, Vec<Ours>>) -> R) -> R {
     work(ours.get_or_insert_default())
 }
 
-/// The wrapper to register in the place of the program's, with the code behind it.
+/// The wrapper to register instead of the program's, with its code.
 ///
 /// # Safety
 /// `wrapper` is what the program passed to `__cudaRegisterFatBinary`.

@@ -58,7 +58,7 @@ pub struct Module {
     /// Generation in which its record was written.
     pub(super) ready: AtomicU32,
     pub(super) functions: AtomicUsize,
-    /// What is the same in modules whose records say the same.
+    /// The key that modules with equal records share.
     pub(super) key: Key,
     /// How many of its kernels are registered no more and wait to be used again; changed with the registry's lock.
     pub(super) spare: AtomicUsize,

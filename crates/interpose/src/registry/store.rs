@@ -36,7 +36,7 @@ pub(super) fn kernel(held: &mut Held, kernel: Kernel) -> &'static Kernel {
     }
 }
 
-/// Bytes that nobody else has, for ever, as [`Blocks::take`] gives them.
+/// Bytes that are never given out twice, as [`Blocks::take`] returns them.
 fn take(_held: &mut Held, size: usize, align: usize) -> Option<*mut u8> {
     // SAFETY: one caller at a time: this thread holds the registry's lock, and nobody else has these blocks.
     unsafe { BLOCKS.take(size, align) }

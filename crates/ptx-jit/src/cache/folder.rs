@@ -14,7 +14,7 @@ pub struct Cache {
     pub(super) limit: u64,
 }
 
-/// The folder while it is in use: nobody can exchange it between the check and its use. It is not kept open, because
+/// The folder while it is in use: no one can exchange it between the check and its use. It is not kept open, because
 /// programs close files that they did not open.
 pub(super) struct Folder(File);
 
@@ -59,7 +59,7 @@ impl Cache {
     }
 }
 
-/// Whether it belongs to the user, and nobody else may write to it.
+/// Whether it belongs to the user, and no other user may write to it.
 pub(super) fn is_ours(about: &Metadata) -> bool {
     // SAFETY: asks for a number.
     let user = unsafe { libc::geteuid() };

@@ -32,7 +32,7 @@ use std::time::{Duration, SystemTime};
 const UNFINISHED: &str = ".part";
 /// The largest file that is read or written, in bytes.
 const LARGEST: u64 = 64 << 20;
-/// What is not finished after so long never will be.
+/// A file that is not finished after this time never will be.
 const ABANDONED: Duration = Duration::from_secs(3600);
 
 impl Cache {

@@ -335,7 +335,7 @@ fn code_that_is_fused_is_not_taken_for_code_that_is_not() {
     let [a, b] =
         [cache.load(&fused, &a), cache.load(&rounded, &b)].map(|k| k.unwrap().output.bytes);
     assert_ne!(a, b);
-    // What says how it is rounded is the same for both.
+    // An instruction that names its rounding has the same key in both.
     let [a, b] = [true, false].map(|fused| Key::of(&sum("mul.rn.f32", fused), Layout::Row, None));
     assert_eq!(a, b);
 }

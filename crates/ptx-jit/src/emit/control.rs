@@ -158,8 +158,8 @@ impl Emit<'_> {
         }
     }
 
-    /// Going round a loop: after many rounds the warp leaves for a moment, so
-    /// that others have a turn and someone may end the launch.
+    /// The back edge of a loop: after many rounds the warp leaves for a moment, so that others have
+    /// a turn and someone may end the launch.
     fn pause(&mut self, n: usize, lanes: Value) {
         let at = INTERFACE.warp.budget;
         let left = self.field(types::I32, at);

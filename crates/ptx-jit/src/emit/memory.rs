@@ -202,7 +202,7 @@ impl Emit<'_> {
         values
     }
 
-    /// What was loaded goes to the registers.
+    /// The loaded values go to the registers.
     pub(super) fn put_loaded(
         &mut self,
         inst: &Inst,

@@ -193,7 +193,7 @@ impl Emit<'_> {
         }
     }
 
-    /// What is outside or not aligned.
+    /// The accesses of lanes that are out of range or not aligned.
     fn own_by_helper(
         &mut self,
         inst: &Inst,

@@ -14,7 +14,7 @@ pub(super) struct Reach {
     pub(super) pointer: Value,
     /// Bytes that each lane adds.
     pub(super) steps: [i64; 32],
-    /// Whether all is inside and aligned, and maybe what goes with it, too.
+    /// Whether all accesses are in range and aligned, and possibly those of its group, too.
     pub(super) inside: Value,
     /// The lowest address is the pointer and this.
     pub(super) first: i64,

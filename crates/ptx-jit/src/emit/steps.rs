@@ -64,7 +64,7 @@ impl Emit<'_> {
     /// The lane whose number is this one, if there is one.
     fn equal_step(&mut self, base: Value, by: u32, y: Value) -> Value {
         let far = self.b.ins().isub(y, base);
-        // What is no multiple of the step comes out large.
+        // A number that is no multiple of the step gives a large result.
         let amount = self.i32(by.into());
         let lane = if by == 0 { far } else { self.b.ins().rotr(far, amount) };
         let (one, none, end) = (self.i32(1), self.i32(0), self.i32(32));

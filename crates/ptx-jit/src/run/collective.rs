@@ -66,8 +66,8 @@ pub(super) unsafe fn collective(w: *mut Warp, n: u32, mask: u32) -> u32 {
     0
 }
 
-/// Lanes arrive at a collective while others may be missing. Returns 1 if all of these lanes may go on at once, with
-/// their results in place.
+/// Lanes arrive at a collective while others may be missing. Returns 1 if all of these lanes may continue at once,
+/// with their results stored.
 pub(super) unsafe fn meet(w: *mut Warp, n: u32, mask: u32) -> u32 {
     // SAFETY: called by generated code.
     let w = unsafe { warp(w) };

@@ -157,7 +157,7 @@ fn longest_run(exec: &Exec<'_>) -> u64 {
         return 1;
     }
     // Memory that must be cleared at the start of a block is cleared outside the code, as are stacks; blocks of a
-    // cluster run by turns.
+    // cluster take turns.
     if exec.launch.cluster_size() > 1
         || exec.shared_size > 0
         || exec.local_size > 0

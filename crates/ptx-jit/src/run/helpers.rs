@@ -145,7 +145,7 @@ unsafe fn dispatch(w: *mut Warp, _: u32, _: u32) -> u32 {
     at
 }
 
-/// Lanes go round a loop that may wait for others. Answers what to leave with.
+/// Lanes take the back edge of a loop that may wait for others. Answers what to leave with.
 unsafe fn spin(w: *mut Warp, region: u32, _: u32) -> u32 {
     // SAFETY: called by generated code.
     let w = unsafe { warp(w) };

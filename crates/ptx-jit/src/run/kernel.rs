@@ -56,7 +56,7 @@ pub fn interpret(
 /// has run for a while.
 pub struct Kernel {
     source: Source,
-    /// What was made once stays; so does why it could not be.
+    /// Compiled code stays; so does why it could not be.
     variants: Mutex<Variants>,
     /// The host was informed of a panic.
     told: AtomicBool,
@@ -186,7 +186,7 @@ impl Kernel {
     }
 
     /// Runs blocks of a launch on this thread until `next` returns no more and the ones it returned have ended: what
-    /// [`cushim_ptx::interp::run_blocks`] does, in machine code. `next` is asked for at most so many consecutive
+    /// [`cushim_ptx::interp::run_blocks`] does, in machine code. `next` is called for at most this many consecutive
     /// blocks, as [`Blocks::take`]; for one at a time if a block may wait for others.
     ///
     /// The launch must name the kernel and the module it was compiled from. If code for its block shape cannot be

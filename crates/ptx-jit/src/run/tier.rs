@@ -192,7 +192,7 @@ impl Source {
 impl Variant {
     /// Local memory of a thread to begin with, in bytes.
     pub(crate) fn local_size(&self) -> u32 {
-        /// What is likely to do for functions that call themselves.
+        /// Likely enough for recursive functions.
         const MORE: u32 = 2048;
         let size = self.lowered.function.local_size;
         if self.lowered.moving { size.saturating_add(MORE) } else { size }
@@ -237,7 +237,7 @@ impl Variant {
         self.native.get()?.as_ref().ok()
     }
 
-    /// Why LLVM made no code, where it was asked.
+    /// Why LLVM generated no code, if it was tried.
     pub(super) fn no_native(&self) -> Option<&str> {
         self.native.get()?.as_ref().err().map(String::as_str)
     }

@@ -207,7 +207,7 @@ fn pass_on(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) 
     let thread = unsafe { libc::syscall(libc::SYS_gettid) } as i32;
     // SAFETY: the kernel passes what it knows of the signal.
     let sent = unsafe { (*info).si_code } <= 0;
-    // A handler that restores ours and raises the signal again means the default action.
+    // A handler that restores cushim's and raises the signal again means the default action.
     let again = PASSED_ON.swap(thread, Ordering::Relaxed) == thread && sent;
     let before = SIGNALS.iter().position(|s| *s == signal).map(|n| &BEFORE[n]);
     let before = before.map_or(std::ptr::null_mut(), |b| b.load(Ordering::Acquire));

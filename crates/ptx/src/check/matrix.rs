@@ -257,7 +257,7 @@ impl<'a> Lower<'a, '_> {
             true => (self.u32s(of, Op::Shl, &[], low, 1)?, self.u32s(of, Op::Shl, &[], high, 1)?),
         };
         let matrices = if store { of.src.len() - 1 } else { of.dst.len() };
-        // What is read may go to where the address was.
+        // A loaded value may overwrite the address register.
         let mut loaded = Vec::new();
         for n in 0..matrices {
             let mut places = Vec::new();

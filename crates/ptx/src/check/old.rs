@@ -56,7 +56,7 @@ impl Dialect {
         if self.first_generation() && single && !kept { form.with(Word::Ftz) } else { form }
     }
 
-    /// What instructions may need that such a text does not have.
+    /// Features that instructions may need and that such PTX lacks.
     pub(super) fn needs(self) -> Needs {
         Needs::new(self.version, self.target)
     }

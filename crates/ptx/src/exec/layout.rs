@@ -48,7 +48,7 @@ const SHARED_UNIT: u32 = 128;
 
 /// The shared memory of a block with so many bytes of variables and of dynamic memory, rounded up to whole units,
 /// which accesses may use to the end. Compilers rely on that: LLVM reads several elements by one aligned access, the
-/// last of which may lie after the variable.
+/// last of which may be after the variable.
 pub fn shared_size(fixed: u32, dynamic: u32) -> u32 {
     fixed.saturating_add(dynamic).checked_next_multiple_of(SHARED_UNIT).unwrap_or(u32::MAX)
 }

@@ -117,7 +117,7 @@ struct Spec {
 }
 
 impl Spec {
-    /// What stands between `%` and the letter.
+    /// The characters between `%` and the letter.
     fn read(rest: &mut Rest<'_>, next: &mut dyn FnMut(u64) -> u64) -> Spec {
         let mut spec = Spec { size: 4, ..Spec::default() };
         while let Some(flag) = rest.next_if(|c| b"-+ #0".contains(c)) {

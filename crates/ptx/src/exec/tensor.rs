@@ -43,7 +43,7 @@ pub enum Change {
     None,
     /// Reductions flush subnormal numbers.
     Flush,
-    /// What is loaded is rounded to TF32.
+    /// Loaded values are rounded to TF32.
     Round,
     /// Both.
     RoundAndFlush,
@@ -66,7 +66,7 @@ impl Change {
 pub struct Modes {
     /// The conversion of singles during a copy.
     pub change: Change,
-    /// What lies outside becomes a NaN, else zero.
+    /// Elements outside become NaN, otherwise zero.
     pub nan: bool,
     /// Bytes of a slice of channels, 16 or 32, where they are laid out in slices: an index along the innermost axis is a slice's, and
     /// the last axis but one says which slice; else 0.

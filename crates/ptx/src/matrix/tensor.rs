@@ -56,8 +56,9 @@ impl Factor {
 }
 
 impl Factor {
-    /// An `e4m3` where four warps multiply, as [`Factor::of`] has halves. Its subnormal numbers are not normalised, as they are
-    /// where a half is made of them: their exponent is that of the least normal number, to which the other terms are shifted.
+    /// An `e4m3` where four warps multiply, as [`Factor::of`] has halves. Unlike in a conversion to half, its
+    /// subnormal numbers are not normalised: their exponent is that of the least normal number, to which the other
+    /// terms are shifted.
     pub(super) fn of_e4m3(bits: u64) -> Factor {
         let (exponent, fraction) = ((bits >> 3 & 15) as i32, (bits & 7) as i32);
         let mantissa = match exponent {

@@ -40,7 +40,7 @@ impl Barrier {
     }
 }
 
-/// What is made of the predicates that threads bring to a barrier.
+/// How a barrier reduces its threads' predicates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Reduction {
     /// Whether all are true.
@@ -56,7 +56,7 @@ pub enum Reduction {
 pub enum Fence {
     /// A fence in the one order that all threads of the scope see (`fence.sc`, `membar`).
     Sequential(Scope),
-    /// Between acquire and release; or of accesses by other ways (proxies), of which there are none here.
+    /// Between acquire and release; or of accesses through other proxies, of which there are none here.
     AcquireRelease(Option<Scope>),
 }
 

@@ -18,7 +18,7 @@ pub struct Bits {
     pub ty: Scalar,
 }
 
-/// What is computed of bits.
+/// An operation on bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(missing_docs)] // named as in the ISA manual
 pub enum BitOp {
@@ -71,7 +71,7 @@ pub enum Logic {
 }
 
 impl Logic {
-    /// What it gives.
+    /// Its result.
     #[inline(always)]
     pub const fn apply(self, a: bool, b: bool) -> bool {
         match self {

@@ -38,7 +38,7 @@ classes! {
     Video "video instruction",
     /// Moves, also of parts.
     Move "move",
-    /// Addresses of one space made of those of another.
+    /// Conversions of addresses between state spaces.
     Address "address conversion",
     /// Loads.
     Load "load",

@@ -11,7 +11,7 @@ use crate::types::Scalar;
 /// A collective of a warp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Collective {
-    /// What it gives.
+    /// Its results.
     pub op: CollectiveOp,
     /// The lanes named by the last operand wait for one another; otherwise all active lanes take part.
     pub sync: bool,

@@ -54,9 +54,9 @@ pub struct Mode {
     pub whole: bool,
     /// Subnormal numbers become zeros.
     pub flush: bool,
-    /// What is beyond a range.
+    /// How values beyond the range are converted.
     pub clamp: Clamp,
-    /// What is infinite becomes the largest number.
+    /// Infinity becomes the largest number.
     pub finite: bool,
 }
 

@@ -23,11 +23,11 @@ pub struct Float {
     pub contract: bool,
     /// Subnormal operands and results become zeros.
     pub flush: bool,
-    /// What is beyond a range.
+    /// How values beyond a range are clamped.
     pub clamp: Clamp,
 }
 
-/// What is computed of floating-point numbers.
+/// An operation on floating-point numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(missing_docs)] // named as in the ISA manual
 pub enum FloatOp {
@@ -98,7 +98,7 @@ pub enum Clamp {
     None,
     /// Into 0 to 1, NaN to 0 (`.sat`).
     Unit,
-    /// What is negative, to 0 (`.relu`).
+    /// Clamps negative values to 0 (`.relu`).
     Relu,
 }
 

@@ -52,7 +52,7 @@ pub struct Multiply {
     pub saturate: bool,
     /// How sums of doubles are rounded.
     pub round: Round,
-    /// What is counted of single bits; else elements are multiplied.
+    /// How single bits are combined before ones are counted; otherwise elements are multiplied.
     pub logic: Option<Logic>,
     /// The first factor has half of its elements, and an operand says which; this number says whose.
     pub sparse: Option<u8>,

@@ -148,7 +148,7 @@ pub enum Field {
     Interleave,
     /// The swizzle, by CUDA's numbers.
     Swizzle,
-    /// What is put where nothing is.
+    /// The value of elements outside the tensor.
     Fill,
 }
 

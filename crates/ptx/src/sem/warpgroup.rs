@@ -33,7 +33,7 @@ pub struct Product {
     pub b: Scalar,
     /// Integer results are clamped to the type's range.
     pub saturate: bool,
-    /// What is counted of single bits.
+    /// How single bits are combined before ones are counted.
     pub logic: Option<Logic>,
     /// The first factor has half of its elements, and two operands say which.
     pub sparse: bool,
@@ -79,7 +79,7 @@ fn product(shape: &str, rest: &[&str], sparse: bool) -> Result<Form, String> {
         return Err(format!("{} types, expected 3", types.len()));
     };
     let known = |&(depth, results, factors): &(u16, &[Scalar], &[Scalar])| {
-        // What is left out of a sparse factor makes it twice as long.
+        // With its omitted elements, a sparse factor is twice as long.
         let depth = if sparse { 2 * depth } else { depth };
         depth == k
             && (a != Scalar::B1 || !sparse)

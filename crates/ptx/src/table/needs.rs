@@ -251,7 +251,7 @@ const SPECIFIC: &[Specific] = &[
     ("tensormap", "replace", &[], "a .target such as sm_90a or sm_100f"),
 ];
 
-/// A device that a text is for.
+/// A target device of PTX text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Target {
     /// The number after `sm_` or `compute_`; 0 if unknown.
@@ -281,7 +281,7 @@ pub struct Needs {
     gone: Vec<&'static Gone>,
 }
 
-/// What a text has, and what it would need.
+/// The version or target that PTX text has, and the one that it would need.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unmet {
     /// The version or target of the text.
@@ -291,7 +291,7 @@ pub struct Unmet {
 }
 
 impl Needs {
-    /// For a text; target 0 is one of which nothing is known, which has all.
+    /// For PTX text; target 0 is one of which nothing is known, which has all.
     pub fn new(version: (u32, u32), target: Target) -> Needs {
         if target.number == 0 {
             let unmet = LINES.iter().filter(|l| version < l.2).collect();

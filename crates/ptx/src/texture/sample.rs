@@ -214,7 +214,7 @@ impl Fetcher<'_> {
         })
     }
 
-    /// What is outside: the border's colour, as far as the format has channels.
+    /// Texels outside: the border's colour, as far as the format has channels.
     fn outside(&self, weighed: bool) -> Texel {
         let format = self.found.format;
         std::array::from_fn(|n| match n < usize::from(format.channels) {

@@ -29,7 +29,7 @@ fn number(name: &str, otherwise: u64) -> u64 {
     }
 }
 
-/// Does something with random bytes, so many at a time and so often; of what fails, the text is shown.
+/// Does something with random bytes, so many at a time and so often; a failure shows the PTX.
 pub fn random(
     bytes: usize,
     times: u64,

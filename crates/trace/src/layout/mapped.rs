@@ -12,7 +12,7 @@ pub struct MappedBody {
     /// Number of the [`crate::meta::META_NAME`] record that says where in the source it is
     /// (`;file;function;line;column;;`), 0 where that is not known.
     pub place: u32,
-    /// The device that was asked for; -1 is the default one.
+    /// The requested device; -1 is the default one.
     pub device: i64,
     /// Regions: how often the loop runs, 0 where that is not known.
     pub trip_count: u64,

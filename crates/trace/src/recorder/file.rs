@@ -88,7 +88,7 @@ impl Backing {
 
     /// Adds `size` bytes at the end, reserves and maps them.
     pub fn grow(&mut self, size: usize) -> Result<NonNull<u8>, Lost> {
-        // A program may have closed our descriptor, and opened something else under its number.
+        // A program may have closed cushim's descriptor, and opened something else under its number.
         if identity(self.fd).ok() != Some((self.dev, self.ino)) {
             self.reopen().ok_or(Lost::NoSpace)?;
         }
@@ -111,7 +111,7 @@ impl Backing {
             let e = io::Error::last_os_error();
             match e.raw_os_error() {
                 Some(libc::EINTR) => {}
-                // The file system cannot, or a sandbox does not let us.
+                // The file system cannot, or a sandbox forbids it.
                 Some(libc::EOPNOTSUPP | libc::ENOSYS | libc::EPERM) => {
                     return self.write_zeros(at, size);
                 }

@@ -55,8 +55,7 @@ pub(super) fn header(size: usize, buffer: u32, tid: u32) -> ChunkHeader {
 /// Empties the chunk at `base` and gives it the header `chunk` and `sequence`; returns how many
 /// events it held.
 ///
-/// # Safety
-/// `base` is a mapped event chunk of `chunk.size` bytes in which nobody writes.
+/// # Safety `base` is a mapped event chunk of `chunk.size` bytes that no thread writes to.
 pub(super) unsafe fn empty(base: NonNull<u8>, chunk: ChunkHeader, sequence: u64) -> u64 {
     let size = chunk.size as usize;
     let header = base.as_ptr().cast::<ChunkHeader>();

@@ -28,7 +28,7 @@ pub struct Settings {
     pub tsc: bool,
     /// An earlier moment of this process, if one was kept, on the same clock.
     pub first: Option<Calibration>,
-    /// What stands in the control word at the start: `CONTROL_*` bits.
+    /// The control word at the start: `CONTROL_*` bits.
     pub control: u32,
     /// Set where a reader follows the file while it is written: how far it may be behind.
     pub backlog: Option<Backlog>,

@@ -73,7 +73,7 @@ fn threads_and_many_chunks() {
             });
         }
     });
-    // A thread that comes later goes on in a buffer that another left.
+    // A later thread continues in a buffer that another has left.
     let mut buffer = recorder.attach(99).unwrap();
     launch(&recorder, &mut buffer, 5, &[1], true);
     recorder.close();

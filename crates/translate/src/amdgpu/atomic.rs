@@ -82,7 +82,7 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// What was there.
+    /// The old value.
     fn updated(
         &mut self,
         update: Update,

@@ -116,7 +116,7 @@ impl Emitter<'_> {
             Arg::Sink => Value::int(32, 0),
             Arg::Memory(offset, size) if bytes <= 8 => {
                 let pointer = self.frame(*offset);
-                // What is narrower or oddly long is read byte by byte, so that nothing beside it is touched.
+                // Narrower or odd sizes are read byte by byte, so that no neighbouring byte is touched.
                 self.bytes_of(&pointer, (*size).min(bytes))
             }
             Arg::Memory(offset, size) => {

@@ -57,7 +57,7 @@ pub struct Compiler {
 /// The longest message that is kept, in bytes.
 const LONGEST: usize = 4000;
 
-/// A compiler to be started. What is preloaded into the process that translates is not for it.
+/// A compiler to be started. Libraries preloaded into the translating process are not meant for the compiler.
 fn started(program: &Path) -> Command {
     let mut command = Command::new(program);
     command.env_remove("LD_PRELOAD").env_remove("LD_AUDIT");
@@ -157,11 +157,10 @@ impl Compiler {
 
     /// A code object of a module's text without triple and data layout.
     ///
-    /// # Errors
-    /// The compiler cannot be started, or does not take the text.
+    /// # Errors The compiler cannot be started, or refuses the IR.
     pub fn compile(&self, ir: &str, target: &Target) -> Result<Vec<u8>, Error> {
         let made = self.compile_once(ir, target);
-        // Its libraries may be others than when it was asked, and want another head.
+        // Its libraries may have changed since it was queried, and need another module header.
         if self.kept
             && matches!(made, Err(Error::Failed { .. }))
             && let Some(now) = Compiler::asked(&self.program)

@@ -263,7 +263,7 @@ fn to_byte(b: &mut Body, relu: bool, ty: Scalar, x: Value) -> Value {
     let bits = b.bits_of(x);
     let negative = format::is_negative(b, bits);
     let m = b.same("llvm.fabs", &[x]);
-    // What is far beyond the range is as good as its end, and everything below has 32 bits.
+    // A value far beyond the range converts like the range's end, and everything below has 32 bits.
     let m = b.same("llvm.minnum", &[m, Value::double(1e6)]);
     let word = b.bits_of(m);
     let e = b.with("lshr", word, 52);

@@ -12,7 +12,7 @@ use cushim_ptx::soft::{Format, Round};
 const WIDE: u32 = 256;
 /// The most bits by which products and addends are shifted left, so that they fit.
 const ROOM: [u32; 2] = [140, 190];
-/// What is subtracted from an exponent's field, where the mantissa is an integer.
+/// The bias of an exponent field, with the mantissa taken as an integer.
 const BIAS: u32 = 1075;
 
 /// A finite double: `mantissa * 2^(exponent - BIAS)`, with 32 and 64 bits.

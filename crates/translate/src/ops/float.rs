@@ -100,7 +100,7 @@ fn constant(f: Format, v: f64) -> Value {
     if f == Format::F64 { Value::double(v) } else { Value::float(v as f32) }
 }
 
-/// What is not rounded to nearest: of singles, by doubles.
+/// Operations that do not round to nearest: of singles, by doubles.
 fn directed(b: &mut Body, i: Float, f: Format, [x, y, z]: [Value; 3]) -> Result<Value, Missing> {
     use FloatOp::*;
     if f == Format::F64 {
@@ -138,7 +138,7 @@ fn directed(b: &mut Body, i: Float, f: Format, [x, y, z]: [Value; 3]) -> Result<
     Ok(b.bits_of(v))
 }
 
-/// What is not rounded to nearest, of doubles.
+/// Operations on doubles that do not round to nearest.
 fn directed_doubles(b: &mut Body, i: Float, numbers: [Value; 3]) -> Result<Value, Missing> {
     use FloatOp::*;
     let [x, y, z] = numbers.map(|v| b.bits_of(v));

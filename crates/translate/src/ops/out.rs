@@ -10,7 +10,7 @@ pub struct Out(pub Value, pub Option<Value>);
 /// An unsupported operation, in words.
 pub type Missing = &'static str;
 
-/// What is done to both halves of registers, each by itself: 16 bits of each operand to 16 bits.
+/// An operation on both halves of registers, each by itself: 16 bits of each operand to 16 bits.
 pub(super) fn halves(
     b: &mut Body,
     a: [Value; 5],

@@ -36,7 +36,7 @@ pub enum Error {
     /// A container or image that cannot be read.
     #[error("the image cannot be read: {0}")]
     Image(#[from] cushim_image::Error),
-    /// A result of our own linker that is damaged.
+    /// A damaged result of cushim's own linker.
     #[error("the linked image is truncated")]
     Link,
     /// Nothing in it is for the device.

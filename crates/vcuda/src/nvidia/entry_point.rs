@@ -65,7 +65,7 @@ unsafe extern "C" fn ask_and_tell(
     status
 }
 
-/// Puts the thin library's function where libcuda's is. What it does not export stays.
+/// Puts the thin library's function where libcuda's is. Functions that it does not export stay unchanged.
 unsafe fn replace(to: Ptr) {
     if to.0 == 0 {
         return;

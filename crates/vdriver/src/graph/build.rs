@@ -154,7 +154,7 @@ entry! {
 
     fn cuGraphDestroyNode (hNode: Node) {
         let (node, graph) = node(hNode)?;
-        // What was allocated must be freed.
+        // Every allocation must be freed.
         let memory = matches!(&*lock(&node.payload), Payload::Alloc(_) | Payload::Free(_));
         if memory || super::device::is_updatable(&node) {
             return Err(status::INVALID_VALUE);

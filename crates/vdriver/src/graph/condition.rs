@@ -26,7 +26,7 @@ const ASSIGN_DEFAULT: u32 = 1;
 const VALUE: usize = 4;
 /// Offset of the returned graphs in `CUDA_CONDITIONAL_NODE_PARAMS`.
 const GRAPHS_OUT: usize = 16;
-/// The most bodies of a switch: a bound of ours, so that an absurd number takes no memory.
+/// The most bodies of a switch: cushim's own bound, so that an absurd number takes no memory.
 const MOST: u32 = 1 << 16;
 
 /// A value that kernels set.

@@ -33,7 +33,7 @@ type Queues = Vec<Arc<dyn Queue>>;
 /// The nodes of a graph, or of one body of a conditional node.
 #[derive(Default)]
 pub struct Steps {
-    /// Every node in topological order, with the nodes of child graphs in the place of their node.
+    /// Every node in topological order, with the nodes of child graphs instead of their node.
     pub order: Vec<Arc<Part>>,
     /// Which of them run in parallel; one step per node.
     pub plan: Plan,

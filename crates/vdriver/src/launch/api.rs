@@ -63,7 +63,7 @@ fn captured(stream: Stream) -> Result<Arc<Node>, i32> {
     info.graph.node(*last).ok_or(status::INVALID_VALUE)
 }
 
-/// A launch with a configuration. `stream` maps its stream to the one that is meant.
+/// A launch with a configuration. `stream` maps its stream to the one that the caller means.
 unsafe fn configured(
     config: Ptr,
     function: Func,

@@ -50,7 +50,7 @@ const FACES: usize = 2046;
 pub struct Array {
     /// Its first byte.
     pub address: u64,
-    /// What was asked for.
+    /// The requested array.
     pub form: Form,
     /// Bytes of a row.
     pub row: usize,

@@ -66,7 +66,7 @@ pub fn home(address: u64, bytes: usize, role: Role) -> Result<Home, i32> {
     })
 }
 
-/// The same of what is to be written.
+/// The same for memory that is to be written.
 ///
 /// # Errors
 /// As [`home`]'s, and CUDA_ERROR_INVALID_VALUE for memory that may only be read (an H100).

@@ -36,7 +36,7 @@ struct Mapping {
 }
 
 impl Mapping {
-    /// What is allowed to any location: all of them have the same memory here.
+    /// The access that any location is allowed: all of them have the same memory here.
     fn access(&self) -> Access {
         self.open.iter().map(|(_, access)| *access).max().unwrap_or(Access::None)
     }

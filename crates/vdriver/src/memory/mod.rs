@@ -198,7 +198,7 @@ pub fn holds(range: &Range, address: u64, bytes: usize) -> bool {
     bytes as u64 <= left
 }
 
-/// Whether the program's own memory may be there: no present or former range of ours is.
+/// Whether the program's own memory may be there: no present or former range of cushim is.
 pub fn is_pageable(address: u64) -> bool {
     address != 0 && !accelerator().is_own(address) && find(address).is_none()
 }

@@ -50,7 +50,7 @@ impl Backing {
         Backing::of(file.ok_or(status::OUT_OF_MEMORY)?, false).ok_or(status::OUT_OF_MEMORY)
     }
 
-    /// Opens a file; `None` if it is not ours.
+    /// Opens a file; `None` if it is not one of cushim's.
     pub fn of(file: OwnedFd, imported: bool) -> Option<Backing> {
         let known = file::known(file.as_fd())?;
         let state = Mutex::default();

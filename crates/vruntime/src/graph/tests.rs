@@ -144,7 +144,7 @@ fn general_nodes_are_the_drivers_and_back() {
     let mut allocation = general(10);
     assert_eq!((add(&mut allocation), allocation.node[14]), (0, 0xabc));
 
-    // A kernel that nobody registered.
+    // A kernel that no one registered.
     let mut kernel = general(0);
     kernel.node[0] = address(&node).0 as u64;
     assert_ne!(add(&mut kernel), 0);

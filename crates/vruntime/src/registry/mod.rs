@@ -91,7 +91,7 @@ fn unknown<const MAJOR: usize>(func: Func) -> Result<Func, Status> {
     if func.0 == 0 {
         return Err(code::INVALID_DEVICE_FUNCTION);
     }
-    // NVIDIA's older drivers dereference any pointer; ours looks it up in its table.
+    // NVIDIA's older drivers dereference any pointer; cushim's looks it up in its table.
     if cushim_vbase::backend::chosen() != Some(cushim_vbase::backend::Backend::Driver) {
         let mut library = Module(0);
         // SAFETY: a place for a handle; our driver looks handles up.

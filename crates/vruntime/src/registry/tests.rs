@@ -229,7 +229,7 @@ unsafe extern "C" fn version_of_11(to: Out<i32>) -> i32 {
     0
 }
 
-/// A module is its context's, so that one of another context is told from it.
+/// A module belongs to its context, so that one of another context differs from it.
 unsafe extern "C" fn load_module(to: Out<Module>, _: Ptr) -> i32 {
     LOADS.fetch_add(1, Ordering::Relaxed);
     // SAFETY: the caller's place.

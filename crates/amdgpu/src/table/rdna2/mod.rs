@@ -56,7 +56,7 @@ fn keeping(exec: Exec) -> Exec {
     }
 }
 
-/// Reads a text. An unknown name is refused when it is executed; the tests find it.
+/// Parses a table. An unknown name is refused when it is executed; the tests find it.
 fn read(text: &'static str) -> Vec<Row> {
     let mut table = Vec::new();
     let mut op = 0;

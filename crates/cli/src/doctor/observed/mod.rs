@@ -54,7 +54,7 @@ pub struct Run {
     pub files: usize,
     /// Those that have to do with CUDA.
     pub libraries: Vec<Library>,
-    /// Libraries of CUDA that were asked for and not found.
+    /// Libraries of CUDA that were requested and not found.
     pub missing: Vec<String>,
     /// Why not all that the program loaded is known; null where all is.
     pub incomplete: Option<String>,
@@ -85,8 +85,8 @@ impl Run {
     }
 }
 
-/// Runs `command` and looks at what it loads. Its standard output goes to our standard error, so that the report is alone on
-/// standard output.
+/// Runs `command` and looks at what it loads. Its standard output goes to cushim's standard error, so that standard
+/// output has only the report.
 pub fn run(
     command: &[OsString],
     backend: BackendArgs,

@@ -116,7 +116,7 @@ impl Coded {
         }
         self.places.push(last.1);
     }
-    /// Appends the text of that number, the first or a further element where this is a list.
+    /// Appends the string of that number, as the first or a further element if this is a list.
     #[inline]
     pub fn text(&mut self, id: u32, is_first: bool) {
         self.mark(self.level, is_first);

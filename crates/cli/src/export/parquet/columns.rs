@@ -38,7 +38,7 @@ pub enum Column {
     Coded(Box<Coded>),
 }
 
-/// Numbers that differ, and truth values.
+/// Numbers that differ, and booleans.
 pub struct Written {
     descriptor: ColumnDescPtr,
     properties: WriterPropertiesPtr,
@@ -153,7 +153,7 @@ impl Column {
             }
         }
     }
-    /// Appends a truth value or a null.
+    /// Appends a boolean or a null.
     #[inline]
     pub fn truth(&mut self, value: Option<bool>) {
         if let Column::Written(column) = self {
@@ -161,7 +161,7 @@ impl Column {
             column.level(value.is_some());
         }
     }
-    /// Appends the text of that number or a null.
+    /// Appends the string of that number or a null.
     #[inline]
     pub fn text(&mut self, value: Option<u32>) {
         self.text_element(value, true);
@@ -171,7 +171,7 @@ impl Column {
     pub fn bytes(&mut self, value: Option<&[u8]>) {
         self.bytes_element(value, true);
     }
-    /// Appends a text to a list, of which it is the first or a further element.
+    /// Appends a string to a list, as its first or a further element.
     #[inline]
     pub fn text_element(&mut self, value: Option<u32>, is_first: bool) {
         match (self, value) {

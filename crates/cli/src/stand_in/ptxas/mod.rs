@@ -135,7 +135,7 @@ fn at(name: &str, error: &cushim_ptx::Error, level: &str) -> Failure {
     Failure::Text(format!("ptxas {name}, line {}; {level} : {reason}\n", error.pos().line))
 }
 
-/// Whether the GPU that is asked for can have this code at all, and everything in it is defined.
+/// Whether the requested GPU can run this code at all, and everything in it is defined.
 fn fits(module: &ir::Module, options: &Options) -> Result<(), Failure> {
     if module.sm > options.sm() {
         let higher = "SM version specified by .target is higher than default SM version assumed";

@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 
-/// What was asked.
+/// The parsed command line.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// `--version`.
@@ -116,7 +116,7 @@ impl Options {
         }
     }
 
-    /// The number of the GPU that code is asked for; the default is that of ptxas 12.
+    /// The number of the GPU that the code is for; the default is that of ptxas 12.
     pub fn sm(&self) -> u32 {
         let name = self.gpu.as_deref().unwrap_or("sm_52");
         let digits = name.trim_start_matches(|c: char| !c.is_ascii_digit());

@@ -84,7 +84,7 @@ fn symbols_of_one_long_name() {
     refused(read(4000));
 }
 
-/// Whoever reads such a name goes to the end of the strings, and finds none.
+/// Reading such a name runs to the end of the strings, and finds none.
 #[test]
 fn symbols_of_a_name_without_an_end() {
     let read = |count| {

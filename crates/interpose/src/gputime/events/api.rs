@@ -129,7 +129,7 @@ impl Api {
         unsafe { (self.primary)(device, &mut flags, &mut active) == 0 && active != 0 }
     }
 
-    /// A new event with timing; `None` where there is none to be had.
+    /// A new event with timing; `None` if none can be created.
     pub fn event(&self) -> Option<usize> {
         let mut event = 0;
         // SAFETY: the function's signature; the place is valid.

@@ -36,7 +36,7 @@ pub use harvest::ending;
 /// Bits of [`Thread::pair`] with the pair's number; the bits above hold the pool's.
 const PAIR_BITS: u32 = 16;
 
-/// Keeps errno over calls of ours.
+/// Preserves errno over cushim's calls.
 struct Errno(i32);
 
 impl Errno {

@@ -87,7 +87,7 @@ pub fn unused() -> Option<(usize, &'static Pool)> {
     let (number, pool) =
         POOLS.iter().enumerate().find(|(_, p)| p.context.load(Ordering::Acquire) == 0)?;
     if pool.pairs.load(Ordering::Acquire).is_null() {
-        // All zeroes are pairs without events; pages that nobody touches take no memory.
+        // All zeroes are pairs without events; untouched pages take no memory.
         let pages = memory::pages(PAIRS * size_of::<Pair>())?;
         pool.pairs.store(pages.cast(), Ordering::Release);
     }

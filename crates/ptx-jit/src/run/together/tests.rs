@@ -143,7 +143,7 @@ fn parts_of_rows_are_those_of_the_lanes() {
     }
 }
 
-/// What is outside, or no multiple, is left undone; lanes that do not take part may be anywhere.
+/// Accesses that are out of range or misaligned are not done; inactive lanes may have any address.
 #[test]
 fn wrong_addresses_are_left_to_a_helper() {
     for table in tables() {

@@ -56,7 +56,7 @@ impl Lowering<'_> {
         &self.calls.cells[self.instances[instance].function as usize].variables[v]
     }
 
-    /// What an argument is made of, or goes to, on the caller's side.
+    /// The caller's source of an argument, or destination of a result.
     pub(super) fn argument(&self, n: usize, arg: &Arg, size: u32) -> Holder {
         let base = self.own(n);
         match *arg {

@@ -112,7 +112,7 @@ impl Cells {
         let from = i64::from(symbol - v.offset) + offset;
         let Some((width, count)) = access else { return v.cells = None };
         let inside = from >= 0 && from + i64::from(width * count) <= i64::from(v.size);
-        // What is not aligned is a fault.
+        // A misaligned access is a fault.
         let aligned = (i64::from(v.offset) + from) % i64::from(width * count) == 0;
         if !inside || !aligned || width > 8 {
             return v.cells = None;

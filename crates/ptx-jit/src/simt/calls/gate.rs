@@ -95,12 +95,12 @@ impl<'m> Pointers<'m> {
         &calls.targets
     }
 
-    /// The functions that a call may mean which was noted.
+    /// The functions that a recorded call may reach.
     pub(super) fn targets(&self, call: &Call) -> &[u32] {
         self.calls.get(&Signature::of(call)).map_or(&[], |c| &c.targets)
     }
 
-    /// The gate that a call goes to which was noted.
+    /// The gate of a recorded call.
     pub(super) fn gate(&self, call: &Call) -> Option<u32> {
         self.calls.get(&Signature::of(call))?.gate
     }
@@ -232,7 +232,7 @@ fn gate(module: &Module, signature: &Signature, calls: &Calls, cells: &[Cells]) 
     Some(Gate { function, cells: Cells::with(variables), targets: calls.targets.clone() })
 }
 
-/// Variables in the order in which they are passed, and the bytes of those in memory. Those come first there.
+/// Variables in the order in which they are passed, and the bytes of those in memory. Variables in memory come first.
 fn places(all: Vec<Passed>) -> (Vec<Variable>, u32) {
     let (mut memory, mut end) = (0, 0);
     let mut offsets = vec![0; all.len()];

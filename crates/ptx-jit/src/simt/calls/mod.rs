@@ -40,7 +40,7 @@ const COPIED: usize = 12_000;
 /// The most instructions at all.
 const MOST: usize = 100_000;
 
-/// What call lowering adds to PTX round a call that may come back to its own function, and where frames move.
+/// What call lowering adds to PTX around a call that may recurse, and where frames move.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Activation {
     /// A frame begins at operand 0 and ends operand 1 bytes later: the launch fails if no stack is that large.
@@ -239,7 +239,7 @@ impl<'a> Lowering<'a> {
         };
         let label = self.label();
         let n = self.add(function, frame, Back::Many { register, sites: Vec::new(), label });
-        // Those two are its own, too: they precede the others.
+        // The instance also owns these two registers, which precede the others.
         self.instances[n].registers.0 = first;
         self.shared.insert(function, n);
         n

@@ -252,8 +252,8 @@ fn steps(make: fn(usize) -> String, size: usize) -> (u64, Vec<(&'static str, u64
     (count, work::heard().into_iter().map(|p| (p.name, p.steps)).collect())
 }
 
-/// What is cheap beside making code of an instruction, which takes tens of microseconds. So much may grow faster: sets have
-/// a word for 64 members, and regions have sets.
+/// A bound that is small compared with compiling an instruction, which takes tens of microseconds. So much may grow
+/// faster: sets have a word for 64 members, and regions have sets.
 const CHEAP: u64 = 250;
 /// No instruction takes more.
 const MOST: u64 = 640;

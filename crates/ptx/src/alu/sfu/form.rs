@@ -129,7 +129,7 @@ pub fn lg2_by<const FTZ: bool>(x: u32, look: impl FnMut(u32, u32) -> Row) -> u32
 /// An angle in turns, rounded towards zero.
 #[inline(always)]
 fn turns(x: u32) -> u32 {
-    // The product of two singles is a double. What is subnormal is nothing to the unit.
+    // The product of two singles is a double. The unit treats a subnormal product as zero.
     let v = f64::from(f(x)) * f64::from(f(0x3e22_f983));
     let rest = v.abs().to_bits() >> 29;
     let v = if rest < 897 << 23 { 0 } else { (rest - (896 << 23)) as u32 };
