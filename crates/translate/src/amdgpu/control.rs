@@ -10,7 +10,7 @@ use cushim_ptx::ir::{Inst, Src};
 use cushim_ptx::sem::Control;
 
 impl Emitter<'_> {
-    /// Translates the instruction that ends a block; returns whether its text continues.
+    /// Translates the instruction that ends a block; returns whether the block's IR continues.
     pub(super) fn control(
         &mut self,
         inst: &Inst,

@@ -216,7 +216,7 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    /// Translates an instruction; whether what follows it in the text is reached through it.
+    /// Translates an instruction; returns whether it falls through to the next one.
     fn instruction(&mut self, inst: &'a Inst, block: u32) -> Result<bool, Refused> {
         if let Operation::Control(what) = inst.sem
             && what != Control::Call

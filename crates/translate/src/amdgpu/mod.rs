@@ -40,7 +40,7 @@ pub struct Text {
     pub refused: Vec<Refusal>,
 }
 
-/// A function's text, or what in it is not translated.
+/// A function's IR, or what in it is not translated.
 type Made = Result<function::Text, Refused>;
 
 /// Translates all kernels of a module.

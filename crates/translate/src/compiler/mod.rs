@@ -46,7 +46,7 @@ pub enum Error {
 #[derive(Debug, Clone)]
 pub struct Compiler {
     program: PathBuf,
-    /// Its version text.
+    /// Its version string.
     version: String,
     /// Target triple and data layout, as it wants them at the head of a module.
     head: String,
@@ -124,7 +124,7 @@ impl Compiler {
         &self.program
     }
 
-    /// Its version text: if it differs, so may the code.
+    /// Its version string: if it differs, so may the code.
     pub fn version(&self) -> &str {
         &self.version
     }
@@ -155,7 +155,7 @@ impl Compiler {
         })
     }
 
-    /// A code object of a module's text without triple and data layout.
+    /// A code object of a module's IR without triple and data layout.
     ///
     /// # Errors The compiler cannot be started, or refuses the IR.
     pub fn compile(&self, ir: &str, target: &Target) -> Result<Vec<u8>, Error> {

@@ -45,7 +45,7 @@ pub(super) enum Target {
     Memory(Frame, u32, u32),
 }
 
-/// The largest piece at the start of bytes `from..to` that is aligned in all of these places, at that offset.
+/// The largest piece at the start of bytes `from..to` that is aligned in all of these holders, at that offset.
 fn largest(from: u32, to: u32, places: &[u32]) -> u32 {
     let fits = |w: &u32| from + w <= to && places.iter().all(|p| (p + from).is_multiple_of(*w));
     [8, 4, 2].into_iter().find(fits).unwrap_or(1)

@@ -1,7 +1,7 @@
 //! Functions in LLVM IR that translated code calls: the device's side of the host-call buffer, and barriers that
 //! count.
 //!
-//! Owns their text, and which parts a module needs. Must not know: when they are called.
+//! Owns their LLVM IR, and which parts a module needs. Must not know: when they are called.
 
 use crate::abi::calls;
 use crate::target::Target;
