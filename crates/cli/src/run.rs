@@ -55,8 +55,8 @@ Variables of the backend cpu:
                            write to is not used [default: cushim in XDG_CACHE_HOME or ~/.cache]
   CUSHIM_CACHE=off         neither keep compiled kernels nor use kept ones
   CUSHIM_FMAD=off          as --fmad=off
-  CUSHIM_LLVM=FILE         experimental: the libLLVM (17 to 22) that compiles kernels that run for
-                           long, in the background; auto: one that is installed [default: off]
+  CUSHIM_LLVM=FILE         the libLLVM (17 to 22) that compiles kernels that run for long, in the
+                           background; off: none [default: auto, one that is installed]
 
 Variables of the backend hsa:
   CUSHIM_HSA=FILE          AMD's runtime [default: libhsa-runtime64.so.1 where the loader finds it,

@@ -48,7 +48,7 @@ pub struct Cpu {
     pub refused: Vec<Refused>,
     /// The kernels that run, but are interpreted because of their size.
     pub interpreted: Vec<Interpreted>,
-    /// The LLVM that compiles kernels beside Cranelift; nothing where `CUSHIM_LLVM` wants none.
+    /// The LLVM that compiles kernels beside Cranelift; nothing if `CUSHIM_LLVM` is `off`.
     pub llvm: Option<Llvm>,
 }
 

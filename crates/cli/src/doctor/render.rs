@@ -170,7 +170,7 @@ impl How {
 }
 
 /// What LLVM's code brings, as docs/results/performance.md has it.
-const GAIN: &str = "1.6 times as fast over the kernels of scripts/bench-cpu";
+const GAIN: &str = "1.3 to 1.6 times as fast over the kernels of scripts/bench-cpu";
 
 fn on_cpu(out: &mut String, cpu: &Cpu, how: &How) {
     let mut lines = Vec::new();

@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The variable that says which library is used: `auto` to search, or its path; `off`, as without it, for none.
+/// The variable that says which library is used: its path, or `auto`, as without it, to search; `off` for none.
 pub(super) const VARIABLE: &str = "CUSHIM_LLVM";
 /// Where the loader looks for libraries first.
 const PATHS: &str = "LD_LIBRARY_PATH";
@@ -25,7 +25,7 @@ impl Asked {
     pub(super) fn read() -> Option<Asked> {
         let value = std::env::var_os(VARIABLE);
         let path = match value.as_deref() {
-            None => return None,
+            None => None,
             Some(v) if v == "auto" => None,
             Some(v) if v.is_empty() || v == "off" => return None,
             Some(v) => Some(v.to_owned()),
