@@ -2,6 +2,7 @@
 as it ends: a line of JSON in the file that SUITE_RESULTS names, so that an interrupted run keeps the earlier results.
 SUITE_EACH=N takes at most N of the cases of each test function, at equal distances; SUITE_MOST=N takes at most N
 of the remaining tests, at equal distances;
+SUITE_DIVIDE=FROM/BY divides integers from FROM on among the parameters of tests by BY, for tests of sizes for GPUs;
 SUITE_EAGER_ON_HOST=1 computes PyTorch's own kernels on the host (eager_on_host.py)."""
 import json
 import os
@@ -15,6 +16,19 @@ LONGEST = 300
 def initialize_from_pytest_config(request):
     """numba-cuda's tests take this fixture from the conftest.py of its repository, which the wheel lacks."""
     request.cls._dump_failed_filechecks = False
+
+
+def divided(value, least, by):
+    if type(value) in (list, tuple):
+        return type(value)(divided(part, least, by) for part in value)
+    return max(1, value // by) if type(value) is int and value >= least else value
+
+
+def pytest_itemcollected(item):
+    if os.environ.get("SUITE_DIVIDE") and hasattr(item, "callspec"):
+        least, by = map(int, os.environ["SUITE_DIVIDE"].split("/"))
+        for name, value in item.callspec.params.items():
+            item.callspec.params[name] = divided(value, least, by)
 
 
 def spread(items, most):

@@ -12,6 +12,8 @@ WIDE = {"native_layer_norm": 1, "native_layer_norm_backward": 3}
 # Memory, and copies of plain bytes, need no kernel.
 LEFT = ("empty", "empty_strided", "empty_like", "new_empty", "new_empty_strided", "detach", "set_", "_local_scalar_dense",
         "record_stream", "is_pinned", "pin_memory", "_pin_memory")
+# Views by their schemas, which copy by a kernel where the tensor is of another type or not contiguous.
+MAY_COPY = ("to", "contiguous")
 
 
 def on_device(value):
@@ -24,6 +26,8 @@ class OnHost(TorchDispatchMode):
         name = function._schema.name.split("::")[1]
         home = function._schema.name.split("::")[0] in ("aten", "prims")
         cuda = next((a.device for a in tree_leaves((args, kwargs)) if on_device(a)), None)
+        if home and cuda is not None and name in MAY_COPY and not moves(args, kwargs):
+            return args[0] if already(name, args, kwargs) else on_cpu(function, args, kwargs, cuda)
         asked = kwargs.get("device")
         makes = asked is not None and torch.device(asked).type == "cuda"
         if not home or name in LEFT or function.is_view or (cuda is None and not makes):
@@ -35,6 +39,20 @@ def tree_leaves(tree):
     leaves = []
     tree_map(leaves.append, tree)
     return leaves
+
+
+def moves(args, kwargs):
+    """Whether the arguments name a device or a memory format, or a second tensor that has one."""
+    others = tree_leaves((args[1:], kwargs))
+    return any(isinstance(other, (str, torch.device, torch.memory_format, torch.Tensor)) for other in others)
+
+
+def already(name, args, kwargs):
+    """Whether `to` or `contiguous` returns its tensor as it is."""
+    if name == "contiguous":
+        return args[0].is_contiguous()
+    types = [a for a in tree_leaves((args[1:], kwargs)) if isinstance(a, torch.dtype)]
+    return all(kind == args[0].dtype for kind in types) and True not in args[1:] and not kwargs.get("copy")
 
 
 def to_type(value, old, new):
