@@ -1,6 +1,6 @@
 //! The addresses of an access.
 //!
-//! Owns where lanes' places lie to one another. Must not know what is loaded or stored, or which places there are
+//! Owns how lanes' addresses are related. Must not know what is loaded or stored, or which addresses are in range
 //! ([`super::range`]).
 
 use super::emitter::{Emit, Refused, Val};
@@ -10,28 +10,28 @@ use cushim_ptx::ir::{Base, Inst, Src};
 use cushim_ptx::types::Space;
 use cushim_translate::llvm::{Type, Value};
 
-/// Lanes at equal distances.
+/// Contiguous lanes.
 #[derive(Debug, Clone)]
 pub(super) struct Row {
     /// The pointer of lane 0.
     pub(super) first: String,
-    /// Bytes from one to the next.
+    /// Bytes from one lane to the next.
     pub(super) stride: i64,
 }
 
-/// Where the lanes of an access go.
+/// The addresses of the lanes in an access.
 #[derive(Debug, Clone)]
-pub(super) enum Places {
-    /// All to one place.
+pub(super) enum LaneAddresses {
+    /// One address for all lanes.
     One(String),
-    /// To a row.
+    /// A row.
     Row(Row),
-    /// Each somewhere: bytes behind a pointer.
+    /// One per lane: byte offsets from a pointer.
     Each { base: String, index: Value },
 }
 
 impl Emit<'_> {
-    /// The addresses of an access as helpers want them.
+    /// The addresses of an access, as helpers take them.
     pub(super) fn address(&mut self, inst: &Inst) -> Result<(Val, Class), Refused> {
         let Some(Src::Memory(base, offset)) = inst.src.first() else {
             return Err("an access without an address");
@@ -70,24 +70,28 @@ impl Emit<'_> {
         }
     }
 
-    /// Where lanes go, `total` bytes each; `None` where only a helper knows.
-    pub(super) fn places(&mut self, inst: &Inst, total: u32) -> Result<Option<Places>, Refused> {
+    /// The addresses of an access of `total` bytes per lane; `None` if only a helper can do it.
+    pub(super) fn addresses(
+        &mut self,
+        inst: &Inst,
+        total: u32,
+    ) -> Result<Option<LaneAddresses>, Refused> {
         let shared = match inst.space(0) {
             Space::Global | Space::Const => false,
             Space::Shared => true,
-            // Where it is, is known when it runs: a helper would do it each time.
+            // The memory is known only at run time: a helper would do every such access.
             _ => return Err("an access to local or generic memory"),
         };
         if !total.is_power_of_two() || total > 16 {
             return Ok(None);
         }
-        if let Some(places) = self.in_group(inst, total) {
-            return Ok(Some(places));
+        if let Some(addresses) = self.in_group(inst, total) {
+            return Ok(Some(addresses));
         }
         let (v, class) = self.address(inst)?;
         let memory = shared.then(|| self.constant_pointer(INTERFACE.warp.shared));
         let pointer = |e: &mut Self, at: Value| {
-            // Of shared memory, a sum of 32 bits may be below its begin, and those of later lanes inside.
+            // In shared memory, a negative 32-bit address may be followed by lanes that are in range.
             let at = e.scalar().extended(at, 64, shared);
             let at = e.scalar().typed(at);
             let p = e.pointer();
@@ -98,31 +102,31 @@ impl Emit<'_> {
             p
         };
         Ok(Some(match &v {
-            Val::Known(Shape::Uniform(u)) => Places::One(pointer(self, *u)),
+            Val::Known(Shape::Uniform(u)) => LaneAddresses::One(pointer(self, *u)),
             Val::Known(Shape::Affine { base, steps }) if class == Class::Wide || shared => {
                 match stride(steps, total) {
-                    Some(stride) => Places::Row(Row { first: pointer(self, *base), stride }),
+                    Some(stride) => LaneAddresses::Row(Row { first: pointer(self, *base), stride }),
                     None => self.each(&v, class, memory),
                 }
             }
             Val::Known(Shape::ScaledAffine { offset, base, steps, scale, signed })
                 if stride(&steps.map(|s| s.wrapping_mul(*scale)), total).is_some() =>
             {
-                // Where the sum of 32 bits wraps around, lanes are no row: then each has its own place.
+                // If a 32-bit sum wraps around, lanes are no row; the range check then fails.
                 let stride = stride(&steps.map(|s| s.wrapping_mul(*scale)), total).unwrap_or(0);
                 let b = self.scalar();
                 let wide = b.extended(*base, 64, *signed);
                 let by = b.with("mul", wide, *scale as i128 as u128);
                 let at = b.op("add", *offset, by);
-                Places::Row(Row { first: pointer(self, at), stride })
+                LaneAddresses::Row(Row { first: pointer(self, at), stride })
             }
             _ => self.each(&v, class, memory),
         }))
     }
 
-    /// The places of an access of shared memory in a group whose check has held: constants may be added to a pointer, as
-    /// no sum wraps around any more.
-    fn in_group(&mut self, inst: &Inst, total: u32) -> Option<Places> {
+    /// The addresses of a shared-memory access whose group has passed its check: no sum wraps around any more, so
+    /// constants may be added to a pointer.
+    fn in_group(&mut self, inst: &Inst, total: u32) -> Option<LaneAddresses> {
         let Some(Src::Memory(Base::Reg(r, _), by)) = inst.src.first() else { return None };
         let narrow = inst.space(0) == Space::Shared && self.class(*r) == Class::Narrow;
         if !narrow || inst.guard.is_some() || !self.groups.has(self.at) {
@@ -134,7 +138,7 @@ impl Emit<'_> {
             _ => return None,
         };
         let memory = self.constant_pointer(INTERFACE.warp.shared);
-        // A constant that is added may lead back from below zero.
+        // A constant may lead back from below zero.
         let at = self.scalar().signed(at, 64);
         let at = self.scalar().typed(at);
         let p = self.pointer();
@@ -142,18 +146,18 @@ impl Emit<'_> {
         let first = self.pointer();
         self.b.line(&format!("{first} = getelementptr i8, ptr {p}, i64 {by}"));
         Some(match side {
-            None => Places::One(first),
-            Some(stride) => Places::Row(Row { first, stride }),
+            None => LaneAddresses::One(first),
+            Some(stride) => LaneAddresses::Row(Row { first, stride }),
         })
     }
 
-    pub(super) fn each(&mut self, v: &Val, class: Class, memory: Option<String>) -> Places {
+    pub(super) fn each(&mut self, v: &Val, class: Class, memory: Option<String>) -> LaneAddresses {
         let wide = class == Class::Wide || memory.is_none();
         let index = self.lanes(v, if wide { 64 } else { 32 });
-        Places::Each { base: memory.unwrap_or("null".into()), index }
+        LaneAddresses::Each { base: memory.unwrap_or("null".into()), index }
     }
 
-    /// The pointers of lanes, so many bytes further.
+    /// The pointers of lanes, `more` bytes further.
     pub(super) fn pointers(&mut self, base: &str, index: Value, more: u64) -> String {
         let index = match more {
             0 => index,
@@ -178,8 +182,8 @@ impl Emit<'_> {
         p
     }
 
-    /// Whether lanes that take part lie side by side, and then the pointer of lane 0.
-    pub(super) fn together(
+    /// The pointer of lane 0 if the active lanes are contiguous, and whether they are.
+    pub(super) fn contiguous(
         &mut self,
         base: &str,
         index: Value,
@@ -188,7 +192,7 @@ impl Emit<'_> {
     ) -> (String, Value) {
         let bits = index.ty.bits();
         let all = self.vector().typed(index);
-        // Counted from the first lane that takes part, back to where lane 0 would be.
+        // Lane 0's address if the first active lane is in a row.
         let b = self.scalar();
         let lane =
             b.intrinsic("llvm.cttz", &[Type::Int(32)], Type::Int(32), &[mask], &["i1 false"]);
@@ -208,8 +212,8 @@ impl Emit<'_> {
         let b = self.scalar();
         let apart = b.not(same);
         let apart = b.op("and", apart, mask);
-        let together = b.icmp_with("eq", apart, 0);
-        // In shared memory of 32 bits, lane 0 may lie before its begin, where a later lane is the first that takes part.
+        let contiguous = b.icmp_with("eq", apart, 0);
+        // In shared memory (32 bits), lane 0's address may be below its begin if a later lane is the first active one.
         let zero = b.extended(zero, 64, true);
         let zero = b.typed(zero);
         let p = self.pointer();
@@ -217,11 +221,11 @@ impl Emit<'_> {
             "null" => self.b.line(&format!("{p} = inttoptr {zero} to ptr")),
             base => self.b.line(&format!("{p} = getelementptr i8, ptr {base}, {zero}")),
         }
-        (p, together)
+        (p, contiguous)
     }
 }
 
-/// The distance of lanes, if they lie side by side from lane 0 on.
+/// The stride, if lanes are contiguous from lane 0 on.
 fn stride(steps: &[i64; 32], total: u32) -> Option<i64> {
     let side = i64::from(total);
     steps.iter().zip(0..).all(|(s, l)| *s == side * l).then_some(side)

@@ -1,8 +1,8 @@
-//! Memory that is wanted soon, and loops that stride through it.
+//! Prefetching, and loops that stride through memory.
 //!
-//! Owns which loops those are, and asking for lines before they are read: processors guess within a page only, and threads of
-//! a grid stride further. Warps of such a loop take turns by some rounds, so that a block reads side by side. Must not know
-//! how a warp lets others have their turn.
+//! Owns which loops those are, and prefetching lines before they are read: processors predict within a page only, and
+//! threads of a grid stride further. Warps of such a loop take turns after some rounds, so that a block reads
+//! contiguous memory. Must not know how a warp yields.
 
 use super::emitter::Emit;
 use crate::simt::plan::Plan;
@@ -14,17 +14,17 @@ use cushim_ptx::types::Space;
 use cushim_translate::llvm::{Type, Value};
 use std::collections::BTreeMap;
 
-/// Rounds of such a loop that a warp runs before others have their turn: as many as memory is asked for ahead, so that a
-/// warp finds in the cache what it asked for in its last turn.
+/// Rounds of such a loop in one turn of a warp: the prefetch distance, so that a warp finds in the cache what it
+/// prefetched in its last turn.
 const ROUNDS: u32 = 8;
-/// Without loops: bytes to what warps some blocks from now read beside this one, two blocks of 256 threads.
+/// The prefetch distance without loops, in bytes: two blocks of 256 threads.
 const AHEAD: usize = 2048;
-/// What is no further than this from the last round's place, processors guess themselves.
+/// Processors predict addresses that are at most so many bytes from the last round's.
 const PAGE: u64 = 4096;
 /// The most warps of a block.
 pub(super) const WARPS: u32 = 32;
 
-/// The loops of one region that read memory at addresses of lanes side by side, and rounds of a turn: one where they write.
+/// The one-region loops that stride through device memory, and the rounds of a turn: one if they store.
 pub(super) fn turns(f: &Function, plan: &Plan) -> BTreeMap<usize, u32> {
     let waits = |n: &usize| {
         plan.regions.iter().any(|r| matches!(r.term, Term::Wait { .. }) && r.next.contains(n))
@@ -41,7 +41,7 @@ pub(super) fn turns(f: &Function, plan: &Plan) -> BTreeMap<usize, u32> {
     found
 }
 
-/// Whether it is a load of device memory at addresses that lanes add steps to.
+/// Whether it is an unguarded load of device memory at affine addresses.
 fn is_row(plan: &Plan, inst: &Inst) -> bool {
     let Some(Src::Memory(Base::Reg(r, _), _)) = inst.src.first() else { return false };
     let steps =
@@ -50,7 +50,7 @@ fn is_row(plan: &Plan, inst: &Inst) -> bool {
     steps && device && inst.guard.is_none() && matches!(inst.sem, Operation::Load(_))
 }
 
-/// Whether a warp goes through memory side by side itself: its address grows by a small constant from round to round.
+/// Whether one warp alone reads contiguous memory: its address grows by a small constant per round.
 fn is_near(code: &[Inst], load: &Inst) -> bool {
     let Some(Src::Memory(Base::Reg(r, _), _)) = load.src.first() else { return false };
     let mut steps = code.iter().filter(|inst| writes(inst).any(|w| w == *r)).peekable();
@@ -66,18 +66,18 @@ fn is_near(code: &[Inst], load: &Inst) -> bool {
 }
 
 impl Emit<'_> {
-    /// Asks for what will be read soon, where a whole warp reads a row of `bytes` from a pointer on.
+    /// Prefetches for a full warp that reads a row of `bytes` from a pointer on.
     pub(super) fn look_ahead(&mut self, first: &str, bytes: usize) {
         if self.turns.contains_key(&self.region) {
             self.rounds_ahead(first, bytes);
         } else if self.plan.steps().is_some() {
-            let p = self.behind(first, AHEAD);
+            let p = self.offset_by(first, AHEAD);
             self.touch(&p, bytes);
         }
     }
 
-    /// As much further as this round's place is from the last one's, by rounds of a turn. In a warp's first round the last
-    /// place is any: asking for that does no harm.
+    /// Prefetches [`ROUNDS`] times as far ahead as this round's address is from the last one's. In a warp's first round
+    /// the last address is arbitrary: prefetching it does no harm.
     fn rounds_ahead(&mut self, first: &str, bytes: usize) {
         let name = format!("%last{}", self.b.number());
         self.b.variable(&format!("{name} = alloca [{WARPS} x i64]"));
@@ -101,7 +101,7 @@ impl Emit<'_> {
     fn touch(&mut self, p: &str, bytes: usize) {
         self.b.declare("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)");
         for line in (0..bytes).step_by(64) {
-            let p = self.behind(p, line);
+            let p = self.offset_by(p, line);
             self.b.line(&format!("call void @llvm.prefetch.p0(ptr {p}, i32 0, i32 3, i32 1)"));
         }
     }

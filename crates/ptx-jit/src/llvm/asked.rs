@@ -1,23 +1,23 @@
 //! What the environment says of LLVM.
 //!
-//! Owns the variable, and what of the environment is handed to the process that has the library. It is read once, where the
-//! first kernel is compiled, on that thread: a program may change its environment later. Must not know libraries.
+//! Owns the variable, and which variables the process with the library receives. The environment is read once, when the
+//! first kernel is compiled, on that thread: a program may change it later. Must not know libraries.
 
 use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::OsStringExt;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The variable that says which library is used: its path, or `auto`, as without it, to search; `off` for none.
+/// The variable that selects the library: a path names one, `auto` or no value searches for one; `off`: none.
 pub(super) const VARIABLE: &str = "CUSHIM_LLVM";
-/// Where the loader looks for libraries first.
+/// The loader's first search path.
 const PATHS: &str = "LD_LIBRARY_PATH";
 
-/// What the environment said.
+/// The environment's settings.
 pub(super) struct Asked {
-    /// A library's path; nothing for a search.
+    /// The library's path; `None`: search for one.
     pub(super) path: Option<OsString>,
-    /// The environment of the process that has the library, as `NAME=VALUE`. Nothing is preloaded there.
+    /// The environment of the process with the library, as `NAME=VALUE`, without preloads.
     pub(super) environment: Vec<CString>,
 }
 
@@ -42,25 +42,25 @@ impl Asked {
     }
 }
 
-/// What the environment asks for; nothing, where it wants no library.
+/// The environment's settings; `None` if it wants no library.
 pub(super) fn asked() -> Option<&'static Asked> {
     static ASKED: OnceLock<Option<Asked>> = OnceLock::new();
     ASKED.get_or_init(Asked::read).as_ref()
 }
 
-/// The path of the library that is asked for.
+/// The library's path, if the environment gives one.
 pub(super) fn path() -> Option<&'static OsStr> {
     asked()?.path.as_deref()
 }
 
-/// Whether a library may be used, where there is one; opens none.
+/// Whether LLVM may be used, if there is a library; opens none.
 pub(crate) fn is_asked_for() -> bool {
     !LEFT_OUT.load(Ordering::Relaxed) && asked().is_some()
 }
 
 static LEFT_OUT: AtomicBool = AtomicBool::new(false);
 
-/// Leaves LLVM out for the kernels that are compiled from now on, or no longer: for benchmarks that compare.
+/// Switches LLVM off (`true`) or on again for kernels that are compiled from now on: for benchmarks.
 #[doc(hidden)]
 pub fn without(yes: bool) {
     LEFT_OUT.store(yes, Ordering::Relaxed);

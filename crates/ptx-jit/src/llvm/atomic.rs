@@ -1,9 +1,10 @@
 //! Atomic operations.
 //!
-//! Owns those that the text does itself, of whole warps: of integers, one lane after the other. Shared memory is one thread's
-//! while its block runs, so there they are a load and a store. All others are a helper's. Must not know what was computed.
+//! Owns those that are inline: on integers, in full warps, one lane after the other. Shared memory belongs to one
+//! thread while its block runs, so there they are a load and a store. Helpers do all others. Must not know what was
+//! computed.
 
-use super::address::Places;
+use super::address::LaneAddresses;
 use super::emitter::{Emit, LANES, Refused, Val};
 use crate::simt::plan::region::reads;
 use crate::simt::plan::shape::Class;
@@ -13,7 +14,7 @@ use cushim_ptx::sem::{Atomic, Operation, Update};
 use cushim_ptx::types::{Scalar, Space};
 use cushim_translate::llvm::{Type, Value};
 
-/// Lanes of one round of the loop.
+/// Lanes per round of the loop.
 const AT_ONCE: u32 = 4;
 
 impl Emit<'_> {
@@ -26,13 +27,13 @@ impl Emit<'_> {
             };
             all.push((self.operand(src, c)?, c));
         }
-        if self.atom_here(inst, &all)? {
+        if self.atom_inline(inst, &all)? {
             return Ok(());
         }
         if all.len() > INTERFACE.slots {
             return Err("more operands than helpers are given");
         }
-        let mask = self.lanes_of_guard();
+        let mask = self.guard_mask();
         self.pass(&all, false);
         let results = self.results(inst);
         let site = self.site(inst, all.iter().map(|(_, c)| *c).collect(), results.clone());
@@ -44,8 +45,8 @@ impl Emit<'_> {
         Ok(())
     }
 
-    /// Does the operation for all lanes of a whole warp; false where that is not for here.
-    fn atom_here(&mut self, inst: &Inst, all: &[(Val, Class)]) -> Result<bool, Refused> {
+    /// Does the operation inline for a full warp; false if it cannot.
+    fn atom_inline(&mut self, inst: &Inst, all: &[(Val, Class)]) -> Result<bool, Refused> {
         let Operation::Atomic(Atomic { update, access }) = inst.sem else { return Ok(false) };
         let ty = update.ty();
         let ([(address, wide), (operand, class)], Some(op)) = (all, operation(update)) else {
@@ -61,11 +62,11 @@ impl Emit<'_> {
             return Ok(false);
         }
         let memory = shared.then(|| self.constant_pointer(INTERFACE.warp.shared));
-        let places = self.each(address, *wide, memory);
+        let addresses = self.each(address, *wide, memory);
         let act = self.act;
-        let go = self.inside(&places, inst, ty.bytes(), act);
+        let go = self.in_range(&addresses, inst, ty.bytes(), act);
         self.leave_unless(go);
-        let Places::Each { base, index } = places else { return Ok(false) };
+        let LaneAddresses::Each { base, index } = addresses else { return Ok(false) };
         let operand = self.lanes(operand, ty.bits());
         let wanted = inst.dst.first().filter(|dst| match dst {
             Dst::Reg(r, _) => self.is_read(*r),
@@ -86,7 +87,7 @@ impl Emit<'_> {
         })
     }
 
-    /// A vector in memory, whose lanes a loop takes one by one.
+    /// Stores a vector to an alloca, from which a loop loads single lanes.
     fn spread(&mut self, v: Value) -> String {
         let name = format!("%a{}", self.b.number());
         let b = self.vector();
@@ -97,7 +98,7 @@ impl Emit<'_> {
         name
     }
 
-    /// The loop over lanes; what was there before, where that is wanted.
+    /// The loop over lanes; returns the old values if `wanted`.
     fn one_by_one(
         &mut self,
         base: &str,
@@ -154,7 +155,7 @@ impl Emit<'_> {
         p
     }
 
-    /// In memory of this thread.
+    /// In memory that only this thread uses.
     fn change(&mut self, p: &str, op: &str, v: Value) -> Value {
         let b = self.scalar();
         let bytes = v.ty.bits() / 8;
@@ -172,7 +173,7 @@ impl Emit<'_> {
         old
     }
 
-    /// In memory that other threads have, too.
+    /// In memory that other threads use, too.
     fn exchange(&mut self, p: &str, op: &str, v: Value) -> Value {
         let b = self.scalar();
         let (ty, v) = (v.ty, b.typed(v));

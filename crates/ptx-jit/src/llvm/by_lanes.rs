@@ -1,15 +1,14 @@
-//! Accesses at places of lanes' own on processors without AVX-512.
+//! Gathers and scatters on processors without AVX-512.
 //!
-//! Owns the text of it: loads lane by lane and without branches, as gathers of 32 bytes do no better (Zen 3), where LLVM would
-//! test each lane's bit; and stores of some lanes in a loop over these, in their order. Without branches, as stores of all
-//! lanes, those that take no part to a variable, the latter take longer (Zen 3 writes one store in a cycle). Must not know
-//! instructions.
+//! Owns their IR: loads lane by lane and without branches, as gathers of 32 bytes are no faster (Zen 3), and LLVM would
+//! test each lane's bit; and stores under a mask as a loop over its lanes, in order. Branch-free stores of all lanes,
+//! with inactive lanes storing to an alloca, take longer (Zen 3 does one store per cycle). Must not know instructions.
 
 use super::emitter::{Emit, LANES};
 use super::lookup::line;
 use cushim_translate::llvm::{Body, Type, Value};
 
-/// A vector of what each lane has.
+/// A vector of one scalar per lane.
 fn of_lanes(b: &mut Body, bits: u32, one: impl Fn(&mut Body, u32) -> String) -> String {
     (0..LANES).fold("poison".to_owned(), |all, lane| {
         let v = one(b, lane);
@@ -18,7 +17,7 @@ fn of_lanes(b: &mut Body, bits: u32, one: impl Fn(&mut Body, u32) -> String) -> 
 }
 
 impl Emit<'_> {
-    /// Loads of all lanes from their own places.
+    /// A gather for all lanes, active or not.
     pub(super) fn gather_by_lanes(&mut self, pointers: &str, bits: u32) -> Value {
         let align = bits / 8;
         let one = |b: &mut Body, lane: u32| {
@@ -29,18 +28,18 @@ impl Emit<'_> {
         self.vector().result(Type::Int(bits), &format!("freeze <32 x i{bits}> {all}"))
     }
 
-    /// Stores of those lanes to their own places, in the order of lanes.
+    /// A scatter for the lanes of a mask, in the order of lanes.
     pub(super) fn scatter_by_lanes(&mut self, pointers: &str, v: Value, mask: Value) {
         let bits = v.ty.bits();
         let align = bits / 8;
-        let [places, values, left] =
+        let [addresses, values, left] =
             ["p", "v", "m"].map(|what| format!("%s{what}{}", self.b.number()));
-        self.b.variable(&format!("{places} = alloca <32 x ptr>"));
+        self.b.variable(&format!("{addresses} = alloca <32 x ptr>"));
         self.b.variable(&format!("{values} = alloca <32 x i{bits}>"));
         self.b.variable(&format!("{left} = alloca i32"));
         let (next, one, done) = (self.label(), self.label(), self.label());
         let v = self.vector().typed(v);
-        self.b.line(&format!("store <32 x ptr> {pointers}, ptr {places}"));
+        self.b.line(&format!("store <32 x ptr> {pointers}, ptr {addresses}"));
         self.b.line(&format!("store {v}, ptr {values}"));
         let mask = self.scalar().typed(mask);
         self.b.line(&format!("store {mask}, ptr {left}"));
@@ -60,7 +59,7 @@ impl Emit<'_> {
         b.line(&format!("store {rest}, ptr {left}"));
         let lane = b.with("and", lane, 31);
         let lane = b.typed(lane);
-        let at = line(b, &format!("getelementptr [32 x ptr], ptr {places}, i32 0, {lane}"));
+        let at = line(b, &format!("getelementptr [32 x ptr], ptr {addresses}, i32 0, {lane}"));
         let p = line(b, &format!("load ptr, ptr {at}"));
         let at = line(b, &format!("getelementptr [32 x i{bits}], ptr {values}, i32 0, {lane}"));
         let v = line(b, &format!("load i{bits}, ptr {at}"));

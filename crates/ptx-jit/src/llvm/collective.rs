@@ -1,7 +1,6 @@
-//! What the lanes of a warp do together: votes, shuffles, and what helpers do.
+//! Collectives: votes, shuffles, and others by helpers.
 //!
-//! Owns which of it is done in the text. Lanes that would wait for others of the warp are not for this emitter. Must not know
-//! control flow.
+//! Owns which of them are inline. Lanes that would wait for others of the warp are refused. Must not know control flow.
 
 use super::emitter::{Emit, LANES, Refused, Val};
 use super::lookup::{permuted, reordered, steps};
@@ -14,7 +13,7 @@ use cushim_ptx::sem::{Collective, CollectiveOp, Vote, Way};
 use cushim_translate::llvm::Value;
 
 impl Emit<'_> {
-    /// What lanes do together that are all here.
+    /// A collective while no lanes of the warp wait elsewhere.
     pub(super) fn collective(&mut self, inst: &Inst, what: Collective) -> Result<(), Refused> {
         if !self.plan.alone[self.region] {
             return Err("lanes that wait for others of the warp");
@@ -33,7 +32,7 @@ impl Emit<'_> {
             };
             args.push((self.operand(src, class)?, class));
         }
-        let mask = self.lanes_of_guard();
+        let mask = self.guard_mask();
         if let (CollectiveOp::Vote(question), true) = (what.op, fixed && what.sync) {
             let said = self.lanes(&args[0].0, 1);
             let said = self.mask(said);
@@ -91,7 +90,7 @@ impl Emit<'_> {
         Ok(())
     }
 
-    /// A shuffle of a whole warp: the values, and which lanes read another's; `None` where a helper does it.
+    /// A shuffle in a full warp: the values, and which lanes' source is in range; `None` if a helper does it.
     fn shuffled(&mut self, inst: &Inst, way: Way, args: &[(Val, Class)]) -> Option<(Value, Value)> {
         let (Some(Src::Imm(clamp)), None) = (inst.src.get(2), inst.guard) else { return None };
         let whole = self.full && args[..2].iter().all(|(_, class)| *class == Class::Narrow);

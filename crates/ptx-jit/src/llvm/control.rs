@@ -1,9 +1,8 @@
-//! Control flow: regions, and where lanes part and meet.
+//! Control flow: regions, divergence and reconvergence.
 //!
-//! Owns the shape of the function. It runs a block, and those that follow it along x ([`super::rounds`]). There are two texts
-//! of each region: for whole warps of which all lanes are here (`f`), and for any lanes (`g`), to which warps change where
-//! lanes part, and from which they come back where a loop begins anew or a barrier is behind them. Must not know what
-//! instructions compute.
+//! Owns the shape of the function, which runs a block and those that follow it along x ([`super::rounds`]). It contains
+//! each region twice: for full warps with all lanes active (`f`), and for any active lanes (`g`). A warp switches to
+//! `g` when its lanes diverge, and back at a loop header or after a barrier. Must not know what instructions compute.
 
 use super::emitter::{Emit, Refused, Val, entry_label};
 use super::group::Groups;
@@ -17,14 +16,14 @@ use std::collections::BTreeSet;
 
 const ALL: Value = Value::int(32, 0xffff_ffff);
 
-/// The variable with what another had when a region began.
+/// The alloca with a variable's value at the begin of a region.
 fn old_name(region: usize, variable: &str) -> String {
     format!("%o{region}{}", &variable[1..])
 }
 
 impl Emit<'_> {
     /// The whole function.
-    pub(super) fn whole(&mut self) -> Result<(), Refused> {
+    pub(super) fn emit_function(&mut self) -> Result<(), Refused> {
         let resumed = self.resumed()?;
         self.declare_registers();
         for name in ["act", "live"] {
@@ -74,7 +73,7 @@ impl Emit<'_> {
                 self.act = self.load_variable("act");
             }
             for group in self.groups.before(at) {
-                let holds = self.group_holds(&group);
+                let holds = self.group_in_range(&group);
                 self.leave_unless(holds);
             }
             let inst = &self.f.code[at];
@@ -82,7 +81,7 @@ impl Emit<'_> {
             self.instruction(inst)?;
         }
         self.guard = None;
-        // What the branch asks may be a register that gets its old value back.
+        // Read the guard first: its register may get its old value back.
         let guard = match region.term {
             Term::Branch { guard: (p, _), .. } => Some(self.raw(p)),
             _ => None,
@@ -91,7 +90,7 @@ impl Emit<'_> {
         match (&region.term, guard) {
             (Term::Jump(edge), _) => self.go(*edge, self.act),
             (Term::Branch { guard: (_, sense), taken, other }, Some(guard)) => {
-                self.part(&guard, *sense, *taken, *other);
+                self.branch_lanes(&guard, *sense, *taken, *other);
             }
             (Term::Wait { next: Edge::To(next), .. }, _) => self.wait(*next),
             (Term::Wait { .. }, _) => return Err("a barrier at the end"),
@@ -100,12 +99,13 @@ impl Emit<'_> {
         Ok(())
     }
 
-    /// What lanes that wait elsewhere have in registers that a region writes, in variables: whole warps that come in the middle
-    /// have no such lanes.
+    /// Copies registers that a region writes to allocas, for the lanes that wait elsewhere. Full warps that enter in
+    /// the middle have no such lanes.
     fn keep_old(&mut self, k: usize) -> BTreeSet<u32> {
         let region = &self.plan.regions[k];
         let written = self.f.code[region.start..region.end].iter().flat_map(writes);
-        // Also those that do not live on here, which the plan does not count: every write is a write of the register's place.
+        // Also registers that are not live after this region, which the plan leaves out: a write changes the alloca for
+        // all lanes.
         let waits =
             |r: usize| self.plan.waiting[k].iter().any(|w| self.plan.regions[w].live_in.has(r));
         let blended: BTreeSet<u32> =
@@ -121,12 +121,12 @@ impl Emit<'_> {
         blended
     }
 
-    /// Lanes that wait have again what they had in a register. One that does not vary lives on for nobody else: else the
-    /// lanes that run and those that wait would have different values of it.
+    /// Restores a register for the lanes that wait. A register that does not vary is live for them alone: otherwise
+    /// active and waiting lanes would have different values of it.
     fn blend(&mut self, k: usize, r: u32) {
         if self.plan.shapes[r as usize] == Shape::Varying {
-            let old = self.old_of(&old_name(k, &format!("%r{r}")), r);
-            let (new, lanes) = (self.old(r), self.truths(self.act));
+            let old = self.load_lanes_of(&old_name(k, &format!("%r{r}")), r);
+            let (new, lanes) = (self.load_lanes(r), self.lanes_of_mask(self.act));
             let v = self.choose(lanes, new, old);
             return self.store_lanes(r, v);
         }
@@ -137,7 +137,7 @@ impl Emit<'_> {
         }
     }
 
-    fn part(&mut self, guard: &Val, sense: Sense, taken: Edge, other: Edge) {
+    fn branch_lanes(&mut self, guard: &Val, sense: Sense, taken: Edge, other: Edge) {
         let (taken, other) = if sense == Sense::True { (taken, other) } else { (other, taken) };
         let (yes, no) = (self.label(), self.label());
         if let Some(u) = guard.uniform() {
@@ -155,7 +155,7 @@ impl Emit<'_> {
             self.branch(none, &no, &both);
             self.b.label(&both);
             let f = self.scalar().op("xor", act, t);
-            self.both(taken, t, other, f);
+            self.diverge(taken, t, other, f);
         }
         self.b.label(&yes);
         self.go(taken, self.act);
@@ -163,8 +163,8 @@ impl Emit<'_> {
         self.go(other, self.act);
     }
 
-    /// Lanes part: those of the lower region go first.
-    fn both(&mut self, taken: Edge, t: Value, other: Edge, f: Value) {
+    /// Lanes diverge: those of the lower region run first.
+    fn diverge(&mut self, taken: Edge, t: Value, other: Edge, f: Value) {
         let full = std::mem::replace(&mut self.full, false);
         match (taken, other) {
             (Edge::Exit, Edge::Exit) => self.go(Edge::Exit, self.act),
@@ -201,7 +201,7 @@ impl Emit<'_> {
         self.set_variable(&name, new);
     }
 
-    /// Lanes go on there, unless others that wait have to go first.
+    /// Lanes continue at an edge's target, unless waiting lanes have to run first.
     fn go(&mut self, edge: Edge, lanes: Value) {
         if matches!(edge, Edge::To(n) if n <= self.region) {
             self.count_down();
@@ -264,7 +264,7 @@ impl Emit<'_> {
             Operation::Move(_) => self.moved(inst),
             Operation::Nothing | Operation::Sleep => Ok(()),
             Operation::Fence(fence) => {
-                // Of the others the processor keeps the order by itself; LLVM is told of it.
+                // The processor keeps the order of other fences by itself; LLVM must be told.
                 self.b.line(match cushim_ptx::fence::is_total(fence) {
                     true => "fence seq_cst",
                     false => "fence syncscope(\"singlethread\") acq_rel",
@@ -278,7 +278,7 @@ impl Emit<'_> {
             Operation::Atomic(_) => self.atom(inst),
             Operation::Collective(what) => self.collective(inst, what),
             Operation::Control(Control::Trap) => {
-                let mask = self.lanes_of_guard();
+                let mask = self.guard_mask();
                 let site = self.site(inst, Vec::new(), Vec::new());
                 self.call(Which::Trap, site, mask);
                 Ok(())

@@ -1,4 +1,4 @@
-//! The emitter: state that all classes of instructions share while the text is made.
+//! The emitter's state, which all classes of instructions share.
 //!
 //! Owns the state, fields of the warp, names. Must not know instructions.
 
@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Lanes of a warp.
 pub(super) const LANES: u32 = 32;
-/// Why a kernel is not for this emitter.
+/// Why this emitter refuses a kernel.
 pub(super) type Refused = &'static str;
 
 /// A value of all lanes.
@@ -43,12 +43,12 @@ impl Val {
     }
 }
 
-/// Where warps come in the middle of a region's text for any lanes.
+/// The label at which warps enter a region's any-lanes code in the middle.
 pub(super) fn entry_label(region: usize, at: usize) -> String {
     format!("e{region}x{at}")
 }
 
-/// Text in the making.
+/// The emitter.
 pub(super) struct Emit<'a> {
     pub(super) b: Body,
     pub(super) f: &'a Function,
@@ -59,44 +59,44 @@ pub(super) struct Emit<'a> {
     pub(super) registers: usize,
     /// Offsets of the shared variables.
     pub(super) shared: Vec<u32>,
-    /// Bytes that they take together.
+    /// Bytes of all of them.
     pub(super) shared_size: i64,
     pub(super) sites: Vec<Site>,
     pub(super) region: usize,
-    /// The present instruction.
+    /// The current instruction.
     pub(super) at: usize,
-    /// Lanes that run the present region, as bits: all, in code for whole warps.
+    /// The active lanes of the current region, as a mask: all, in full-warp code.
     pub(super) act: Value,
     pub(super) full: bool,
-    /// The guard of the present instruction.
+    /// The guard of the current instruction.
     pub(super) guard: Option<Val>,
-    /// Regions that loops begin with.
+    /// Loop headers.
     pub(super) headers: BTreeSet<usize>,
-    /// Loops of one region whose warps take turns, and after how many rounds each.
+    /// One-region loops whose warps take turns, and the rounds of a turn.
     pub(super) turns: BTreeMap<usize, u32>,
-    /// Of each region, registers that a warp saves where it waits at its end.
+    /// For each region, the registers that a warp saves if it waits at its end.
     pub(super) written: Vec<Set>,
-    /// Registers that all warps have the same of: see [`super::same`].
+    /// Registers with one value in all warps: see [`super::same`].
     pub(super) same: Set,
-    /// Places, as region and instruction, at which warps leave the text for whole warps for that of any lanes.
+    /// Where warps leave full-warp code for any-lanes code, as region and instruction.
     pub(super) entries: BTreeSet<(usize, usize)>,
-    /// Those of the present region.
+    /// The groups of the current region.
     pub(super) groups: Groups,
-    /// Of vectors of truths, the same as bits, where the text has both.
-    pub(super) bits: HashMap<Value, Value>,
-    /// Of places of lanes' own and a mask: see [`Emit::of_others`].
-    pub(super) replaced: HashMap<(Value, Value), Value>,
+    /// The masks of `<32 x i1>` vectors, if the IR has both.
+    pub(super) masks: HashMap<Value, Value>,
+    /// Filled addresses, by addresses and mask: see [`Emit::fill_inactive`].
+    pub(super) filled: HashMap<(Value, Value), Value>,
     pub(super) module: &'a Module,
 }
 
 impl Emit<'_> {
-    /// What follows is of one value.
+    /// The body, for scalar operations.
     pub(super) fn scalar(&mut self) -> &mut Body {
         self.b.set_width(1);
         &mut self.b
     }
 
-    /// What follows is of all lanes.
+    /// The body, for operations on all lanes.
     pub(super) fn vector(&mut self) -> &mut Body {
         self.b.set_width(LANES);
         &mut self.b
@@ -113,7 +113,7 @@ impl Emit<'_> {
         }
     }
 
-    /// A name for a pointer that does not occur yet.
+    /// A new name for a pointer.
     pub(super) fn pointer(&mut self) -> String {
         format!("%p{}", self.b.number())
     }
@@ -122,15 +122,15 @@ impl Emit<'_> {
         format!("l{}", self.b.number())
     }
 
-    /// The warp.
+    /// The running warp.
     pub(super) fn warp(&mut self) -> String {
         let p = self.pointer();
         self.b.line(&format!("{p} = load ptr, ptr %warp"));
         p
     }
 
-    /// A place so many bytes behind a pointer.
-    pub(super) fn behind(&mut self, pointer: &str, bytes: usize) -> String {
+    /// A pointer plus so many bytes.
+    pub(super) fn offset_by(&mut self, pointer: &str, bytes: usize) -> String {
         let p = self.pointer();
         self.b.line(&format!("{p} = getelementptr i8, ptr {pointer}, i64 {bytes}"));
         p
@@ -138,7 +138,7 @@ impl Emit<'_> {
 
     pub(super) fn in_warp(&mut self, offset: usize) -> String {
         let w = self.warp();
-        self.behind(&w, offset)
+        self.offset_by(&w, offset)
     }
 
     /// A field of the warp that never changes while code runs.
@@ -147,14 +147,14 @@ impl Emit<'_> {
         self.scalar().result(Type::Int(bits), &format!("load i{bits}, ptr {p}, !invariant.load !0"))
     }
 
-    /// The same, of a pointer.
+    /// The same for a pointer.
     pub(super) fn constant_pointer(&mut self, offset: usize) -> String {
         let (at, p) = (self.in_warp(offset), self.pointer());
         self.b.line(&format!("{p} = load ptr, ptr {at}, !invariant.load !0"));
         p
     }
 
-    /// A branch; the second way is the rare one.
+    /// A branch that is usually taken to `usual`.
     pub(super) fn likely(&mut self, condition: Value, usual: &str, rare: &str) {
         let c = self.scalar().typed(condition);
         self.b.line(&format!("br {c}, label %{usual}, label %{rare}, !prof !1"));
@@ -165,8 +165,8 @@ impl Emit<'_> {
         self.b.line(&format!("br {c}, label %{yes}, label %{no}"));
     }
 
-    /// In the text for whole warps: a warp for which something does not hold goes on in that of any lanes, with the present
-    /// instruction, of which nothing has been done.
+    /// In full-warp code: unless the condition holds, the warp continues in any-lanes code, at the current instruction,
+    /// of which nothing has been done.
     pub(super) fn leave_unless(&mut self, holds: Value) {
         self.entries.insert((self.region, self.at));
         let (on, entry) = (self.label(), entry_label(self.region, self.at));
@@ -178,8 +178,8 @@ impl Emit<'_> {
         self.b.line(&format!("br label %{to}"));
     }
 
-    /// Lanes that do the present instruction.
-    pub(super) fn lanes_of_guard(&mut self) -> Value {
+    /// The mask of lanes that execute the current instruction.
+    pub(super) fn guard_mask(&mut self) -> Value {
         let act = self.act;
         match self.guard.clone() {
             None => act,
@@ -201,10 +201,10 @@ impl Emit<'_> {
         self.sites.len() as u32 - 1
     }
 
-    /// Calls a helper with a number; leaves the code if it answers a fault.
+    /// Calls a helper with a number; returns from the function if it reports a fault.
     pub(super) fn call(&mut self, which: Which, number: u32, mask: Value) {
         let table = self.constant_pointer(INTERFACE.warp.helpers);
-        let at = self.behind(&table, which as usize * 8);
+        let at = self.offset_by(&table, which as usize * 8);
         let callee = self.pointer();
         self.b.line(&format!("{callee} = load ptr, ptr {at}, !invariant.load !0"));
         let (w, mask) = (self.warp(), self.scalar().typed(mask));
@@ -216,12 +216,12 @@ impl Emit<'_> {
         self.b.label(&next);
     }
 
-    /// Where slot `n` of the scratch begins.
+    /// The pointer to slot `n` of the scratch area.
     pub(super) fn slot(&mut self, n: usize) -> String {
         self.in_warp(INTERFACE.warp.scratch + n * INTERFACE.slot)
     }
 
-    /// Puts operands where helpers look for them; of one value (`uniform`), or of all lanes.
+    /// Stores operands for a helper: one value (`uniform`), or all lanes.
     pub(super) fn pass(&mut self, args: &[(Val, Class)], uniform: bool) {
         for (n, (v, class)) in args.iter().enumerate() {
             let slot = self.slot(n);
@@ -255,17 +255,17 @@ impl Emit<'_> {
         }
     }
 
-    /// What a helper left in a slot.
+    /// A helper's result in a slot.
     pub(super) fn receive(&mut self, n: usize, class: Class, uniform: bool) -> Val {
         let slot = self.slot(n);
         let bits = if class == Class::Wide { 64 } else { 32 };
         if class == Class::Predicate {
             let v = self.scalar().result(Type::Int(32), &format!("load i32, ptr {slot}"));
             if uniform {
-                // Lane 0's bit, for all.
+                // Lane 0's bit holds for all.
                 return Val::one(self.scalar().fit(v, 1));
             }
-            return Val::Lanes(self.truths(v));
+            return Val::Lanes(self.lanes_of_mask(v));
         }
         if uniform {
             let text = format!("load i{bits}, ptr {slot}");

@@ -1,7 +1,7 @@
-//! Accesses of a region whose addresses are one register's value and constants: one check stands before the first of them.
+//! Accesses of a region at constant offsets from one register: one check precedes the first of them.
 //!
-//! Owns which accesses those are, and the bytes that they reach together. Accesses to variables of the module at known places
-//! need no check at all. Must not know how a check is made.
+//! Owns which accesses those are, and the bytes that they cover together. Accesses to variables of the module at known
+//! offsets need no check at all. Must not know how a check is made.
 
 use crate::simt::plan::Plan;
 use crate::simt::plan::region::writes;
@@ -11,20 +11,20 @@ use cushim_ptx::sem::Operation;
 use cushim_ptx::types::Space;
 use std::collections::BTreeMap;
 
-/// The most bytes that a group reaches over: less than any arena has.
+/// The most bytes that a group covers: fewer than any arena has.
 const MOST_BYTES: i64 = 1 << 15;
 
-/// What some accesses reach.
+/// A group of accesses.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Group {
-    /// The instruction that the check stands before.
+    /// The instruction before which the check stands.
     pub(super) first: usize,
     pub(super) register: u32,
     pub(super) shared: bool,
-    /// Bytes from the register's value, without what lanes add, to the lowest and behind the highest.
+    /// Offsets in bytes from the register's base to the first byte, and past the last.
     pub(super) low: i64,
     pub(super) high: i64,
-    /// What the value has to be a multiple of; so are all constants and steps.
+    /// The alignment that the base must have.
     pub(super) align: i64,
 }
 
@@ -36,10 +36,11 @@ pub(super) struct Groups {
 }
 
 impl Groups {
-    /// Those of a region. Accesses with a guard have checks of their own, as their addresses may be anything where it fails.
+    /// The groups of a region. Guarded accesses have checks of their own, as their addresses are arbitrary where the
+    /// guard is false.
     pub(super) fn of_region(f: &Function, plan: &Plan, region: usize) -> Groups {
         let mut groups = Groups::default();
-        // By register and whether it is shared memory, as long as the register is not written.
+        // By register and whether it is shared memory, until the register is written.
         let mut open: BTreeMap<(u32, bool), usize> = BTreeMap::new();
         let region = &plan.regions[region];
         for at in region.start..region.end {
@@ -54,7 +55,7 @@ impl Groups {
                 let g = &mut all[n];
                 let (low, high) = (g.low.min(group.low), g.high.max(group.high));
                 let align = g.align.max(group.align);
-                // The larger alignment is to hold for what the others add, too.
+                // The largest alignment is required for all accesses.
                 if high - low <= MOST_BYTES {
                     (g.low, g.high, g.align) = (low, high, align);
                     groups.of.insert(at, n);
@@ -68,12 +69,12 @@ impl Groups {
         groups
     }
 
-    /// Whether a check that stands before an access is one of its group.
+    /// Whether a group's check covers an access.
     pub(super) fn has(&self, at: usize) -> bool {
         self.of.contains_key(&at)
     }
 
-    /// Whether an access is none of a group, or the first of its group.
+    /// Whether an access is in no group, or the first of its group.
     pub(super) fn is_first(&self, at: usize) -> bool {
         self.of.get(&at).is_none_or(|n| self.all[*n].first == at)
     }
@@ -84,7 +85,7 @@ impl Groups {
     }
 }
 
-/// Bytes of each lane in an access.
+/// Bytes per lane of an access.
 pub(super) fn total(inst: &Inst) -> Option<i64> {
     match inst.sem {
         Operation::Load(a) | Operation::Store(a) => Some(a.bytes().into()),
@@ -92,7 +93,7 @@ pub(super) fn total(inst: &Inst) -> Option<i64> {
     }
 }
 
-/// What an access reaches, if it may be in a group.
+/// A group of this access alone, if it may be in a group.
 fn alone(f: &Function, plan: &Plan, at: usize) -> Option<Group> {
     let inst = &f.code[at];
     let total = total(inst).filter(|t| t.count_ones() == 1 && *t <= 16)?;
@@ -107,7 +108,7 @@ fn alone(f: &Function, plan: &Plan, at: usize) -> Option<Group> {
     }
     let (least, most) = match &plan.shapes[*r as usize] {
         Shape::Uniform(()) => (0, 0),
-        // A sum of 32 bits may wrap around before it is an address of 64: in shared memory it is none.
+        // A 32-bit sum may wrap around before it is extended to an address; in shared memory it is the address.
         Shape::Affine { steps, .. } if shared || plan.classes[*r as usize] == Class::Wide => {
             reach(total, steps.iter().copied())?
         }
@@ -120,13 +121,13 @@ fn alone(f: &Function, plan: &Plan, at: usize) -> Option<Group> {
     Some(Group { first: at, register: *r, shared, low, high, align: total })
 }
 
-/// The least and the largest of what lanes add, if all of it is a multiple of what an access takes, and small.
+/// The least and the largest step, if all are small multiples of the access's size.
 fn reach(total: i64, steps: impl Iterator<Item = i64> + Clone) -> Option<(i64, i64)> {
     let fine = steps.clone().all(|s| s % total == 0 && s.unsigned_abs() < MOST_BYTES as u64);
     Some((steps.clone().min()?, steps.max()?)).filter(|_| fine)
 }
 
-/// Whether an access is one of a variable of the module, inside it and aligned.
+/// Whether an access is to a variable of the module, in range and aligned.
 pub(super) fn of_variable(module: &Module, inst: &Inst) -> bool {
     let Some(Src::Memory(Base::Symbol(Symbol::Global(n)), offset)) = inst.src.first() else {
         return false;

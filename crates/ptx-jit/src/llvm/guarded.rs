@@ -1,9 +1,9 @@
-//! Accesses under a guard.
+//! Guarded accesses.
 //!
-//! Owns the ways that need no lanes' masks: where the guard holds for no lane there is nothing to do, and where it holds for a
-//! whole warp whose row is inside, the access is that of the row. Must not know what is loaded or stored.
+//! Owns the two cases that need no lane mask: if the guard is false for all lanes, nothing is done; if it is true for a
+//! full warp whose row is in range, the whole row is accessed. Must not know what is loaded or stored.
 
-use super::address::Places;
+use super::address::LaneAddresses;
 use super::emitter::{Emit, Refused};
 use cushim_ptx::ir::Inst;
 use cushim_translate::llvm::Value;
@@ -11,12 +11,12 @@ use cushim_translate::llvm::Value;
 const ALL: Value = Value::int(32, 0xffff_ffff);
 
 impl Emit<'_> {
-    /// Does an access for the lanes of a mask: `whole` for all of a warp, whose places are known to be inside, `some` for
-    /// others, of which there are some.
+    /// Does an access for the lanes of a mask: `whole` for a full warp whose addresses are in range, `some` for any
+    /// other mask that is not empty.
     pub(super) fn guarded(
         &mut self,
         inst: &Inst,
-        places: Option<(&Places, u32)>,
+        addresses: Option<(&LaneAddresses, u32)>,
         mask: Value,
         whole: &mut dyn FnMut(&mut Self) -> Result<(), Refused>,
         some: &mut dyn FnMut(&mut Self) -> Result<(), Refused>,
@@ -28,10 +28,10 @@ impl Emit<'_> {
         let none = self.scalar().icmp_with("eq", mask, 0);
         self.branch(none, &next, &any);
         self.b.label(&any);
-        if let (true, Some((places, total))) = (self.full, places) {
+        if let (true, Some((addresses, total))) = (self.full, addresses) {
             let every = self.scalar().icmp("eq", mask, ALL);
             let guard = self.guard.take();
-            let here = self.inside(places, inst, total, ALL);
+            let here = self.in_range(addresses, inst, total, ALL);
             let go = self.scalar().op("and", every, here);
             self.branch(go, &all, &part);
             self.b.label(&all);

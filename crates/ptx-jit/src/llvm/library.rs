@@ -1,7 +1,7 @@
-//! LLVM's library: where it is, and its C interface.
+//! LLVM's library: its path and its C interface.
 //!
-//! Owns finding and opening it (`CUSHIM_LLVM`), and making an object file of a text. That is done in a process of its own
-//! ([`super::serve`]). Must not know what the text says, or how kernels run.
+//! Owns finding and opening it (`CUSHIM_LLVM`), and compiling LLVM IR to an object file. A separate process does both
+//! ([`super::serve`]). Must not know what the IR says, or how kernels run.
 
 use super::asked::{VARIABLE, path as asked_path};
 use super::wire::{self, Made};
@@ -9,7 +9,7 @@ use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 use std::path::{Path, PathBuf};
 use std::ptr::null_mut;
 
-/// The versions whose interface is the one here.
+/// The versions that have the interface below.
 const VERSIONS: std::ops::RangeInclusive<u32> = 17..=22;
 
 macro_rules! functions {
@@ -31,7 +31,7 @@ macro_rules! functions {
                 Ok(Functions {
                     $($field: {
                         let found = find($name)?;
-                        // SAFETY: LLVM's C interface declares the function so in all versions that are taken.
+                        // SAFETY: LLVM's C interface declares the function so in all supported versions.
                         unsafe {
                             std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($arg),*) $(-> $ret)?>(found)
                         }
@@ -85,7 +85,7 @@ pub(super) struct Library {
 /// The library that the environment asks for, opened.
 ///
 /// # Errors
-/// Why what was asked for is not there.
+/// Why it cannot be opened.
 pub(super) fn find() -> Result<Library, String> {
     match asked_path() {
         None => search(),
@@ -96,7 +96,7 @@ pub(super) fn find() -> Result<Library, String> {
 /// Bytes of the stack that LLVM may not count: saved registers, alignment.
 const PUSHED: u32 = 256;
 
-/// What LLVM says while it works.
+/// LLVM's diagnostics while it compiles.
 struct Said<'a> {
     functions: &'a Functions,
     stack: u32,
@@ -108,7 +108,7 @@ impl Said<'_> {
         Said { functions, stack: 0, error: None }
     }
 
-    /// A message of a severity as LLVM numbers them: 0 an error, 1 a warning, then remarks and notes.
+    /// A message and its severity, as LLVM numbers them: 0 an error, 1 a warning, then remarks and notes.
     fn note(&mut self, severity: c_int, text: &str) {
         // "stack frame size (1234) exceeds limit (0) in function 'kernel'": asked for by an attribute of the function.
         if severity == 1 && text.contains("frame size") {
@@ -124,12 +124,12 @@ impl Said<'_> {
     }
 }
 
-/// Without such a handler, LLVM writes what it has to say, and ends the process at an error.
+/// LLVM's diagnostic handler: without one, LLVM prints messages, and ends the process at an error.
 unsafe extern "C" fn diagnosed(what: Ref, said: *mut c_void) {
     // SAFETY: LLVM hands on what `object` gave it, which nobody else uses meanwhile.
     let said = unsafe { &mut *said.cast::<Said<'_>>() };
     let f = said.functions;
-    // SAFETY: as the headers say; the text is ended once.
+    // SAFETY: as the headers say; the message is freed once.
     unsafe {
         let text = (f.description)(what);
         let severity = (f.severity)(what);
@@ -139,12 +139,12 @@ unsafe extern "C" fn diagnosed(what: Ref, said: *mut c_void) {
     }
 }
 
-/// The optimisations, in LLVM's names: values out of memory, what is the same in a loop out of it, one round of
-/// simplification. What inlines, vectorises or unrolls has nothing to do here, and takes most of the time.
+/// The passes, by LLVM's names: allocas to registers, loop-invariant code motion, one round of simplification.
+/// Inlining, vectorising and unrolling have nothing to do here, and take most of the time.
 fn passes(version: u32) -> &'static CStr {
     match version {
         17 => c"function(sroa,early-cse,simplifycfg,instcombine,loop-mssa(licm),early-cse,adce)",
-        // Of a round that leaves something to do, later versions end the process unless they are told.
+        // Later versions end the process if one round leaves something to do, unless told otherwise.
         _ => {
             c"function(sroa,early-cse,simplifycfg,instcombine<no-verify-fixpoint>,loop-mssa(licm),early-cse,adce)"
         }
@@ -156,10 +156,10 @@ impl Library {
         &self.about
     }
 
-    /// The object file of a text in LLVM's language, optimised for a processor.
+    /// Compiles LLVM IR to an object file, optimised for a processor.
     ///
     /// # Errors
-    /// What LLVM says.
+    /// LLVM's error.
     pub(super) fn object(&self, text: &str, cpu: &str) -> Result<Made, String> {
         let cpu = CString::new(cpu).map_err(|e| e.to_string())?;
         let (f, mut said) = (&self.functions, Said::new(&self.functions));
@@ -187,7 +187,7 @@ impl Library {
     unsafe fn module(&self, context: Ref, text: &str) -> Result<Ref, String> {
         let f = &self.functions;
         let (mut module, mut message) = (null_mut(), null_mut());
-        // SAFETY: the buffer copies the text; parsing ends the buffer; the message is ended where there is one.
+        // SAFETY: the buffer copies the IR; parsing frees the buffer; the message is freed if there is one.
         unsafe {
             let buffer = (f.text)(text.as_ptr().cast(), text.len(), c"kernel".as_ptr());
             match (f.parse)(context, buffer, &raw mut module, &raw mut message) {
@@ -243,7 +243,7 @@ impl Library {
     }
 
     /// # Safety
-    /// The message is LLVM's, or null; it is ended.
+    /// The message is LLVM's, or null; it is freed.
     unsafe fn said(&self, message: *mut c_char) -> String {
         if message.is_null() {
             return "it failed and does not say why".into();
@@ -257,8 +257,7 @@ impl Library {
     }
 }
 
-/// The first that is there and of a version that is known, the newest first: by the loader's own rules, then where
-/// distributions and ROCm have it.
+/// The newest library of a supported version: by the loader's own rules, then where distributions and ROCm have it.
 fn search() -> Result<Library, String> {
     let mut why = format!("no libLLVM of version {} to {}", VERSIONS.start(), VERSIONS.end());
     for version in VERSIONS.rev() {
@@ -277,13 +276,13 @@ fn search() -> Result<Library, String> {
         for name in names {
             match open(&PathBuf::from(&name)) {
                 Ok(library) => return Ok(library),
-                // Of one that is there, the reason is worth telling.
+                // Report why a library that exists is refused.
                 Err(said) if name.starts_with('/') && PathBuf::from(&name).exists() => why = said,
                 Err(_) => {}
             }
         }
     }
-    // One without a version in its name, wherever it is.
+    // Names without a version.
     for name in ["libLLVM.so", "/opt/rocm/lib/llvm/lib/libLLVM.so", "/opt/rocm/llvm/lib/libLLVM.so"]
     {
         if let Ok(library) = open(Path::new(name)) {
@@ -293,7 +292,7 @@ fn search() -> Result<Library, String> {
     Err(why)
 }
 
-/// Opens a library. No option of LLVM's is set.
+/// Opens a library; sets no option of LLVM.
 fn open(path: &Path) -> Result<Library, String> {
     let shown = path.display();
     let name = CString::new(path.as_os_str().as_encoded_bytes())
@@ -323,7 +322,7 @@ fn open(path: &Path) -> Result<Library, String> {
     Ok(Library { functions, about: wire::Library { version: [major, minor, patch], path } })
 }
 
-/// Where a library was found.
+/// The path of an opened library.
 fn file(functions: &Functions) -> Option<String> {
     // SAFETY: what is asked about is a function of the library; its name is the loader's, which stays.
     unsafe {

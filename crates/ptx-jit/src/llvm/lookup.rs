@@ -1,7 +1,6 @@
-//! Values that lanes take from a table or from one another, by the instruction that looks 16 numbers up in two registers
-//! (AVX-512).
+//! Table lookups and permutations of lanes, by the instruction that looks up 16 numbers in two registers (AVX-512).
 //!
-//! Owns how 32 lanes become two halves and one vector again. Must not know what is looked up.
+//! Owns splitting 32 lanes into two halves, and joining them. Must not know what is looked up.
 
 use super::emitter::LANES;
 use cushim_translate::llvm::{Body, Type, Value};
@@ -10,14 +9,14 @@ use cushim_translate::llvm::{Body, Type, Value};
 const HALF: u32 = LANES / 2;
 const NAME: &str = "@llvm.x86.avx512.vpermi2var.d.512";
 
-/// A constant that differs from lane to lane, of 32 bits.
+/// A 32-bit constant for each lane.
 pub(super) fn steps(b: &mut Body, of: impl Fn(i64) -> i64) -> Value {
     let all: Vec<String> = (0..i64::from(LANES)).map(|l| format!("i32 {}", of(l) as i32)).collect();
     b.result(Type::Int(32), &format!("add <32 x i32> zeroinitializer, <{}>", all.join(", ")))
 }
 
-/// The element of a table that each lane asks for. It has a power of two of elements, 32 at least, and lanes ask for none
-/// beyond.
+/// The table element at each lane's index. The table has a power of two of elements, at least 32; all indices are in
+/// range.
 pub(super) fn look_up(b: &mut Body, table: &[u32], index: Value) -> Value {
     let index = b.typed(index);
     let halves = [0, HALF].map(|first| {
@@ -44,7 +43,7 @@ pub(super) fn look_up(b: &mut Body, table: &[u32], index: Value) -> Value {
     joined(b, &halves)
 }
 
-/// Each lane's value is that of the lane whose number it has; of 32 bits.
+/// A permutation of 32-bit lanes: lane `l` gets the value of lane `from[l]`.
 pub(super) fn permuted(b: &mut Body, v: Value, from: Value) -> Value {
     let [v, from] = [v, from].map(|v| b.typed(v));
     let [low, high] = [0, HALF].map(|first| half(b, &v, first));
@@ -55,14 +54,14 @@ pub(super) fn permuted(b: &mut Body, v: Value, from: Value) -> Value {
     joined(b, &halves)
 }
 
-/// The same of lanes that are known when the text is made, on any processor.
+/// The same for constant lane numbers, on any processor.
 pub(super) fn reordered(b: &mut Body, v: Value, from: &[usize; LANES as usize]) -> Value {
     let order: Vec<String> = from.iter().map(|l| format!("i32 {l}")).collect();
     let (v, order) = (b.typed(v), order.join(", "));
     b.result(Type::Int(32), &format!("shufflevector {v}, <32 x i32> poison, <32 x i32> <{order}>"))
 }
 
-/// Of two registers the elements that another has the numbers of.
+/// The elements of two registers that `index` selects.
 fn of_two(b: &mut Body, low: &str, index: &str, high: &str) -> String {
     b.declare(&format!("declare <16 x i32> {NAME}(<16 x i32>, <16 x i32>, <16 x i32>)"));
     let call =
@@ -70,7 +69,7 @@ fn of_two(b: &mut Body, low: &str, index: &str, high: &str) -> String {
     line(b, &call)
 }
 
-/// 16 lanes of a vector with its type.
+/// 16 lanes of a typed vector.
 fn half(b: &mut Body, v: &str, first: u32) -> String {
     let order = order(first..first + HALF);
     line(b, &format!("shufflevector {v}, <32 x i32> poison, <16 x i32> <{order}>"))
@@ -86,7 +85,7 @@ fn order(lanes: std::ops::Range<u32>) -> String {
     lanes.map(|l| format!("i32 {l}")).collect::<Vec<_>>().join(", ")
 }
 
-/// A line whose result is no value of all lanes: its name.
+/// Emits an instruction with a result of any type; returns its name.
 pub(super) fn line(b: &mut Body, text: &str) -> String {
     let name = format!("%h{}", b.number());
     b.line(&format!("{name} = {text}"));

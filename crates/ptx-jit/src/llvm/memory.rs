@@ -1,11 +1,11 @@
-//! Loads, stores and atomic operations.
+//! Loads.
 //!
-//! Owns when the code does an access itself: one check says whether the places of all lanes that take part are inside device
-//! or shared memory and aligned. What is not goes through a helper, which finds the lane to blame; of whole warps, that is
-//! done in the text for any lanes, so that theirs has no other way for a load's value to come. Where lanes lie side by
-//! side, the access is one of the whole row; else each lane has its own. Must not know what was computed.
+//! Owns when an access is inline: one check says whether all active lanes are in range of device or shared memory, and
+//! aligned. Otherwise a helper does the access, and finds the faulting lane; full warps first switch to any-lanes code,
+//! so that their loads have one source of a value. Contiguous lanes are one access of a row, others a gather. Must not
+//! know what was computed.
 
-use super::address::{Places, Row};
+use super::address::{LaneAddresses, Row};
 use super::emitter::{Emit, LANES, Refused, Val};
 use super::group;
 use crate::simt::plan::shape::Class;
@@ -16,21 +16,21 @@ use cushim_ptx::sem::Operation;
 use cushim_ptx::types::Space;
 use cushim_translate::llvm::{Type, Value};
 
-/// A load whose places are known.
+/// A load whose addresses are known.
 struct Load<'a> {
     inst: &'a Inst,
-    places: &'a Places,
-    /// Of the results.
+    addresses: &'a LaneAddresses,
+    /// The results' classes.
     classes: &'a [Class],
-    /// Bytes of each.
+    /// Bytes of each result.
     width: u32,
-    /// Whether it is done although nobody needs its value.
+    /// Whether the load stays if its value is unused.
     keep: bool,
 }
 
 impl Load<'_> {
     fn is_uniform(&self) -> bool {
-        matches!(self.places, Places::One(_))
+        matches!(self.addresses, LaneAddresses::One(_))
     }
 }
 
@@ -45,8 +45,8 @@ impl Emit<'_> {
         }
         let (width, parts) = (access.element.bytes(), inst.dst.len());
         let classes = self.results(inst);
-        let mask = self.lanes_of_guard();
-        let Some(places) = self.places(inst, width * parts as u32)? else {
+        let mask = self.guard_mask();
+        let Some(addresses) = self.addresses(inst, width * parts as u32)? else {
             return self.guarded(inst, None, mask, &mut |_| Ok(()), &mut |e| {
                 e.load_by_helper(inst, &classes, mask)?;
                 for (k, c) in classes.iter().enumerate() {
@@ -56,20 +56,25 @@ impl Emit<'_> {
                 Ok(())
             });
         };
-        let load =
-            Load { inst, places: &places, classes: &classes, width, keep: self.is_kept(inst) };
+        let load = Load {
+            inst,
+            addresses: &addresses,
+            classes: &classes,
+            width,
+            keep: self.is_kept(inst),
+        };
         let total = width * parts as u32;
         self.guarded(
             inst,
-            Some((&places, total)).filter(|_| !matches!(places, Places::Each { .. })),
+            Some((&addresses, total)).filter(|_| !matches!(addresses, LaneAddresses::Each { .. })),
             mask,
-            &mut |e| e.load_inside(&load, Value::int(32, 0xffff_ffff)),
+            &mut |e| e.load_in_range(&load, Value::int(32, 0xffff_ffff)),
             &mut |e| e.load_some(&load, mask),
         )
     }
 
-    /// A load of places that are known to be inside.
-    fn load_inside(&mut self, load: &Load<'_>, mask: Value) -> Result<(), Refused> {
+    /// A load whose addresses are in range.
+    fn load_in_range(&mut self, load: &Load<'_>, mask: Value) -> Result<(), Refused> {
         for k in 0..load.classes.len() {
             let v = self.read(load, k as u32, mask);
             self.put_loaded(load, k, v)?;
@@ -79,12 +84,12 @@ impl Emit<'_> {
 
     /// A load for the lanes of a mask.
     fn load_some(&mut self, load: &Load<'_>, mask: Value) -> Result<(), Refused> {
-        let Load { inst, places, classes, width, .. } = *load;
+        let Load { inst, addresses, classes, width, .. } = *load;
         let total = width * classes.len() as u32;
-        if self.goes_here(inst, places, total, mask) {
-            return self.load_inside(load, mask);
+        if self.without_slow_path(inst, addresses, total, mask) {
+            return self.load_in_range(load, mask);
         }
-        // What either way gives is in variables, which LLVM merges.
+        // Both paths store to allocas, which LLVM turns into phis.
         let (uniform, bits) = (load.is_uniform(), width * 8);
         let mut merged = Vec::new();
         for _ in classes {
@@ -94,7 +99,7 @@ impl Emit<'_> {
             merged.push(name);
         }
         let (fast, slow, merge) = (self.label(), self.label(), self.label());
-        let go = self.inside(places, inst, total, mask);
+        let go = self.in_range(addresses, inst, total, mask);
         self.likely(go, &fast, &slow);
         self.b.label(&fast);
         for (k, name) in merged.iter().enumerate() {
@@ -125,7 +130,7 @@ impl Emit<'_> {
         Ok(())
     }
 
-    /// Result `k` of a load.
+    /// Writes result `k` of a load.
     fn put_loaded(&mut self, load: &Load<'_>, k: usize, v: Value) -> Result<(), Refused> {
         let (inst, uniform) = (load.inst, load.is_uniform());
         let to = if load.classes[k] == Class::Wide { 64 } else { 32 };
@@ -134,18 +139,18 @@ impl Emit<'_> {
         self.set(inst.dst[k], if uniform { Val::one(v) } else { Val::Lanes(v) })
     }
 
-    /// Whether a load is done although nobody needs its value: there may be nothing at its address. Shared memory and
-    /// variables of the module are always there.
+    /// Whether a load stays if its value is unused: it may fault. Shared memory and variables of the module are always
+    /// mapped.
     fn is_kept(&self, inst: &Inst) -> bool {
         inst.space(0) != Space::Shared && !group::of_variable(self.module, inst)
     }
 
-    /// Whether the code does an access itself from here on, without another way beside: it needs no check, or that of its
-    /// group stands before it, or it is one of whole warps, which leave their text where its check does not hold.
-    pub(super) fn goes_here(
+    /// Whether an access is inline without a slow path: it needs no check, its group's check precedes it, or it is in
+    /// full-warp code, which a warp leaves here if the check fails.
+    pub(super) fn without_slow_path(
         &mut self,
         inst: &Inst,
-        places: &Places,
+        addresses: &LaneAddresses,
         total: u32,
         mask: Value,
     ) -> bool {
@@ -155,13 +160,13 @@ impl Emit<'_> {
             return true;
         }
         if self.full {
-            let go = self.inside(places, inst, total, mask);
+            let go = self.in_range(addresses, inst, total, mask);
             self.leave_unless(go);
         }
         self.full
     }
 
-    /// The value of the first lane of a mask; of lane 0, where there is none.
+    /// The value of the first lane of a mask; of lane 0 if the mask is empty.
     pub(super) fn first_of(&mut self, v: Value, mask: Value) -> Value {
         let b = self.scalar();
         let first =
@@ -185,7 +190,7 @@ impl Emit<'_> {
         Ok(())
     }
 
-    /// A parameter at a known place.
+    /// Loads a parameter at a known offset.
     fn parameter(&mut self, inst: &Inst) -> Result<bool, Refused> {
         if inst.space(0) != Space::Param {
             return Ok(false);
@@ -204,7 +209,7 @@ impl Emit<'_> {
         }
         let params = self.constant_pointer(INTERFACE.warp.params);
         for (k, c) in self.results(inst).into_iter().enumerate() {
-            let p = self.behind(&params, at as usize + k * width as usize);
+            let p = self.offset_by(&params, at as usize + k * width as usize);
             let bits = width as u32 * 8;
             let b = self.scalar();
             let text = format!("load i{bits}, ptr {p}, align 1, !invariant.load !0");
@@ -215,29 +220,29 @@ impl Emit<'_> {
         Ok(true)
     }
 
-    /// Reads part `k` of an access whose places are inside.
+    /// Reads part `k` of an access whose addresses are in range.
     fn read(&mut self, load: &Load<'_>, k: u32, mask: Value) -> Value {
         let (width, parts) = (load.width, load.classes.len() as u32);
-        let v = self.read_place(load.places, width, k, parts, mask);
-        match (load.keep, load.places) {
+        let v = self.read_part(load.addresses, width, k, parts, mask);
+        match (load.keep, load.addresses) {
             (false, _) => {}
-            (true, Places::One(_)) => self.used_one(v),
-            (true, Places::Row(Row { first, .. })) if parts == 1 && self.full => {
+            (true, LaneAddresses::One(_)) => self.keep_alive_scalar(v),
+            (true, LaneAddresses::Row(Row { first, .. })) if parts == 1 && self.full => {
                 let first = first.clone();
-                self.used(v);
-                // The others of a group read nearly the same lines.
+                self.keep_alive(v);
+                // Other accesses of a group read nearly the same cache lines.
                 if self.groups.is_first(self.at) {
                     self.look_ahead(&first, (width * LANES) as usize);
                 }
             }
-            (true, _) => self.used(v),
+            (true, _) => self.keep_alive(v),
         }
         v
     }
 
-    fn read_place(
+    fn read_part(
         &mut self,
-        places: &Places,
+        addresses: &LaneAddresses,
         width: u32,
         k: u32,
         parts: u32,
@@ -245,33 +250,33 @@ impl Emit<'_> {
     ) -> Value {
         let bits = width * 8;
         let more = u64::from(k * width);
-        match places {
-            Places::One(p) => {
-                let p = self.behind(p, more as usize);
+        match addresses {
+            LaneAddresses::One(p) => {
+                let p = self.offset_by(p, more as usize);
                 let text = format!("load i{bits}, ptr {p}, align {width}");
                 self.scalar().result(Type::Int(bits), &text)
             }
-            Places::Row(Row { first, .. }) if parts == 1 => {
+            LaneAddresses::Row(Row { first, .. }) if parts == 1 => {
                 let first = first.clone();
                 self.read_row(&first, bits, mask)
             }
-            Places::Row(Row { first, stride }) => {
+            LaneAddresses::Row(Row { first, stride }) => {
                 let (first, stride) = (first.clone(), *stride);
-                let p = self.taken_of_row(&first, stride, more, mask);
+                let p = self.filled_row(&first, stride, more, mask);
                 self.gather(&p, bits, mask)
             }
-            Places::Each { base, index } => {
-                let taken = if has_masks() { *index } else { self.of_others(*index, mask) };
+            LaneAddresses::Each { base, index } => {
+                let taken = if has_masks() { *index } else { self.fill_inactive(*index, mask) };
                 let p = self.pointers(base, taken, more);
                 if parts > 1 || width < 4 {
                     return self.gather(&p, bits, mask);
                 }
-                // Are they side by side?
+                // Are the lanes contiguous?
                 let (row, each, next) = (self.label(), self.label(), self.label());
-                let (first, together) = self.together(base, *index, width, mask);
+                let (first, contiguous) = self.contiguous(base, *index, width, mask);
                 let name = format!("%m{}", self.b.number());
                 self.b.variable(&format!("{name} = alloca <32 x i{bits}>"));
-                self.branch(together, &row, &each);
+                self.branch(contiguous, &row, &each);
                 self.b.label(&row);
                 let v = self.read_row(&first, bits, mask);
                 let v = self.vector().typed(v);
@@ -295,7 +300,7 @@ impl Emit<'_> {
             let text = format!("load <32 x i{bits}>, ptr {first}, align {align}");
             return self.vector().result(Type::Int(bits), &text);
         }
-        let lanes = self.truths(mask);
+        let lanes = self.lanes_of_mask(mask);
         let lanes = self.vector().typed(lanes);
         let name = format!("@llvm.masked.load.v32i{bits}.p0");
         self.b.declare(&format!(
@@ -307,17 +312,17 @@ impl Emit<'_> {
         self.vector().result(Type::Int(bits), &text)
     }
 
-    /// The same of one value.
-    fn used_one(&mut self, v: Value) {
+    /// The same for a scalar.
+    fn keep_alive_scalar(&mut self, v: Value) {
         let b = self.scalar();
         let v = b.fit(v, v.ty.bits().max(32));
         let v = b.typed(v);
         b.line(&format!("call void asm sideeffect \"\", \"r\"({v})"));
     }
 
-    /// A load that is done even where nobody reads what it gives: its address may be a fault. A volatile one could be joined
-    /// with no other, so each part goes, as a register, to assembly of no instructions.
-    fn used(&mut self, v: Value) {
+    /// Keeps a load whose value nobody reads, as it may fault. LLVM cannot merge volatile loads, so each register of
+    /// the value is an operand of empty inline assembly.
+    fn keep_alive(&mut self, v: Value) {
         let bits = v.ty.bits();
         let (register, class) = match Level::in_use() {
             Ok(Level::V4) => (512, "v"),
@@ -339,8 +344,8 @@ impl Emit<'_> {
         }
     }
 
-    /// The pointers of a row's lanes, those that take no part with one of a lane that does, where each will be read.
-    fn taken_of_row(&mut self, first: &str, stride: i64, more: u64, mask: Value) -> String {
+    /// The pointers of a row's lanes; inactive lanes get an active lane's if all lanes will be read.
+    fn filled_row(&mut self, first: &str, stride: i64, more: u64, mask: Value) -> String {
         if has_masks() || mask.constant() == Some(0xffff_ffff) {
             return self.pointers_of_row(first, stride, more);
         }
@@ -352,7 +357,7 @@ impl Emit<'_> {
         let at = self.vector().typed(at);
         let all = format!("add {at}, <{}>", steps.join(", "));
         let all = self.vector().result(Type::Int(64), &all);
-        let taken = self.of_others(all, mask);
+        let taken = self.fill_inactive(all, mask);
         self.pointers("null", taken, more)
     }
 
@@ -360,7 +365,7 @@ impl Emit<'_> {
         if !has_masks() {
             return self.gather_by_lanes(pointers, bits);
         }
-        let lanes = self.truths(mask);
+        let lanes = self.lanes_of_mask(mask);
         let lanes = self.vector().typed(lanes);
         let name = format!("@llvm.masked.gather.v32i{bits}.v32p0");
         self.b.declare(&format!(
@@ -374,7 +379,7 @@ impl Emit<'_> {
     }
 }
 
-/// Whether the processor loads for some lanes only (AVX-512).
+/// Whether the processor has mask registers (AVX-512).
 fn has_masks() -> bool {
     matches!(Level::in_use(), Ok(Level::V4))
 }

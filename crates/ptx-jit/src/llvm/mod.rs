@@ -1,10 +1,10 @@
-//! A second emitter: a kernel's blocks as a function in LLVM's language, which libLLVM optimises in a process of its own,
-//! where it is installed and `CUSHIM_LLVM` asks for it.
+//! A second emitter: one function in LLVM IR per kernel and block layout. libLLVM optimises it in a separate process,
+//! if it is installed and `CUSHIM_LLVM` asks for it.
 //!
-//! Owns what such a kernel may be. Values of all lanes are vectors of 32, registers LLVM's own; operations come from
-//! `cushim_translate::ops`, which AMD's GPUs use, too. The code runs whole blocks from their begin to their end, so warps do
-//! not change to it in between. What a kernel has that is not here keeps the whole kernel with the first emitter. Must not
-//! know the scheduler, or the first emitter.
+//! Owns which kernels it accepts. Varying values are vectors of 32 lanes; LLVM allocates the registers. Operations come
+//! from `cushim_translate::ops`, which AMD's GPUs use, too. The code runs whole blocks from begin to end, so a warp
+//! never enters it midway. If a kernel has anything that this emitter lacks, the first emitter keeps the whole kernel.
+//! Must not know the scheduler, or the first emitter.
 
 mod address;
 mod ahead;
@@ -21,6 +21,7 @@ mod lookup;
 mod memory;
 pub(crate) mod object;
 mod operand;
+mod predicate;
 mod process;
 mod pure;
 mod range;
@@ -33,7 +34,6 @@ mod sfu;
 mod spawn;
 mod steps;
 mod store;
-mod truths;
 pub(crate) mod wire;
 
 use crate::simt::calls::Lowered;
@@ -52,8 +52,8 @@ pub use serve::serve;
 use std::collections::{BTreeSet, HashMap};
 pub use wire::Library;
 
-/// The library of LLVM that compiles kernels beside Cranelift, which is opened, in another process, to ask for its version;
-/// `None` where the environment wants none.
+/// The LLVM library that compiles kernels beside Cranelift; a separate process opens it to read its version. `None` if
+/// the environment wants none.
 ///
 /// # Errors
 /// Why there is none.
@@ -61,24 +61,24 @@ pub fn library() -> Option<Result<Library, String>> {
     is_asked_for().then(|| process::with_own_files(process::library))
 }
 
-/// Whether a kernel is one that LLVM is given, for blocks of 256 threads: what it makes of it is not known here.
+/// Whether this emitter accepts a kernel for blocks of 256 threads; LLVM itself is not run.
 pub fn takes(module: &Module, kernel: u32) -> bool {
     let look = || {
         let lowered = crate::simt::calls::lower(module, kernel).ok()?;
-        text(module, &lowered, Layout::of([256, 1, 1]), Level::in_use().ok()?).ok()
+        ir(module, &lowered, Layout::of([256, 1, 1]), Level::in_use().ok()?).ok()
     };
     crate::caught::run(look).is_ok_and(|text| text.is_some())
 }
 
-/// Runs something on a thread that may call [`opened`] and [`compile`], and waits for it.
+/// Runs a closure on a thread that may call [`opened`] and [`compile`], and waits for it.
 pub(crate) fn apart<T: Send>(body: impl FnOnce() -> Result<T, String> + Send) -> Result<T, String> {
     process::with_own_files(body)
 }
 
-/// Makes the calling thread one that may call [`opened`] and [`compile`]: it has no files but its own from now on.
+/// Lets the calling thread call [`opened`] and [`compile`]: from now on it has its own file descriptor table.
 ///
 /// # Errors
-/// What the system does not let us.
+/// Why the system refuses it.
 pub(crate) fn prepare() -> Result<(), String> {
     spawn::own_files()
 }
@@ -91,32 +91,32 @@ pub(crate) fn opened() -> Result<[u32; 3], String> {
     Ok(process::library()?.version)
 }
 
-/// The most instructions of a kernel of which a text is made.
+/// The most PTX instructions of a kernel that is accepted.
 const MOST: usize = 4000;
-/// The most lines of a text: LLVM takes about a quarter of a millisecond for each, as each is of 32 lanes.
+/// The most lines of IR: LLVM takes about a quarter of a millisecond for each, as each has 32 lanes.
 const MOST_LINES: usize = 60_000;
 
-/// Compiles a kernel for blocks of a layout.
+/// Compiles a kernel for a block layout.
 ///
 /// # Errors
-/// What the kernel has that this emitter does not take, or what LLVM says.
+/// What this emitter refuses in the kernel, or LLVM's error.
 pub(crate) fn compile(
     module: &Module,
     lowered: &Lowered,
     layout: Layout,
 ) -> Result<Output, String> {
     let level = Level::in_use().map_err(str::to_owned)?;
-    let text = text(module, lowered, layout, level)?;
+    let text = ir(module, lowered, layout, level)?;
     let (text, sites, regions) = text;
     let made = process::object(&text, level.name())?;
     let (bytes, stack) = (object::flat(&made.object)?, made.stack);
-    // Frames are as large as the first emitter's code has them: this is the least of it.
+    // The minimum: the first emitter's code decides how large frames are.
     let frame_size = (crate::warp::frame_head(&lowered.function) as u32).next_multiple_of(64);
     Ok(Output { bytes, sites, regions, frame_size, stack, origins: Vec::new(), steps: None })
 }
 
-/// The text, the places that call helpers, and the number of regions.
-fn text(
+/// The LLVM IR, the call sites of helpers, and the number of regions.
+fn ir(
     module: &Module,
     lowered: &Lowered,
     layout: Layout,
@@ -137,14 +137,14 @@ fn text(
         return Err("lanes that wait for others");
     }
     let mut e = emitter(module, f, &plan);
-    e.whole()?;
+    e.emit_function()?;
     if e.b.lines() > MOST_LINES {
         return Err("more instructions than are given to LLVM");
     }
     let (sites, regions) = (std::mem::take(&mut e.sites), plan.regions.len() as u32);
     let (variables, body, declared) = e.b.finish();
     let declared: Vec<String> = declared.into_iter().collect();
-    // The blocks' first label is where the variables are.
+    // The allocas follow the function's first label.
     let body = body.strip_prefix("start:\n").unwrap_or(&body).to_owned();
     let text = format!(
         "target triple = \"x86_64-unknown-linux-gnu\"\n\
@@ -185,8 +185,8 @@ fn emitter<'a>(module: &'a Module, f: &'a Function, plan: &'a Plan) -> Emit<'a> 
         same: same::same(f, plan),
         entries: BTreeSet::new(),
         groups: Groups::default(),
-        bits: HashMap::new(),
-        replaced: HashMap::new(),
+        masks: HashMap::new(),
+        filled: HashMap::new(),
         module,
     }
 }

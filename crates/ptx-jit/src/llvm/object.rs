@@ -1,9 +1,9 @@
-//! An object file of LLVM's as bytes that run wherever they lie.
+//! LLVM's object file as position-independent bytes.
 //!
-//! Owns the parts of ELF that such a file has: sections of code and constants, and references between them relative to the
-//! place. Whatever else it refers to (a function of the C library) is refused. Must not know LLVM, or kernels.
+//! Owns the parts of ELF that such a file has: sections of code and constants, and PC-relative relocations between
+//! them. Any other reference (a function of the C library) is refused. Must not know LLVM, or kernels.
 
-/// Offsets in ELF's 64-bit structures, little-endian.
+/// A 64-bit ELF file, little-endian.
 struct File<'a>(&'a [u8]);
 
 impl<'a> File<'a> {
@@ -29,7 +29,7 @@ struct Section {
     link: u64,
     info: u64,
     align: u64,
-    /// Where it lies among what is given, if it does.
+    /// Its offset in the result, if it is in there.
     at: Option<u64>,
 }
 
@@ -38,18 +38,18 @@ const RELOCATIONS: u64 = 4;
 const ALLOCATED: u64 = 2;
 const EXECUTABLE: u64 = 4;
 const CUT: &str = "a reference that is cut off";
-/// The most bytes that code and constants have.
+/// The most bytes of code and constants.
 const MOST: u64 = 64 << 20;
 
-/// Code, which begins with the first function, and the constants that it uses.
+/// The code, which begins with the first function, and its constants.
 ///
 /// # Errors
-/// What of the file is not as expected.
+/// What is unexpected in the file.
 pub fn flat(file: &[u8]) -> Result<Vec<u8>, &'static str> {
     let file = File(file);
     let mut sections = sections(&file).ok_or("an object file that is cut off")?;
     let mut bytes = Vec::new();
-    // Code first: it is entered at its begin.
+    // Code comes first: the entry point is its first byte.
     for code in [true, false] {
         for s in &mut sections {
             let own = s.kind == BITS && s.flags & ALLOCATED != 0 && s.size > 0;
@@ -102,7 +102,7 @@ fn sections(file: &File<'_>) -> Option<Vec<Section>> {
         .collect()
 }
 
-/// Writes one reference.
+/// Applies one relocation.
 fn refer(
     file: &File<'_>,
     sections: &[Section],
@@ -114,7 +114,7 @@ fn refer(
     let field = |at: u64, bytes| file.number(entry.checked_add(at)?, bytes);
     let (offset, info) = (field(0, 8).ok_or(CUT)?, field(8, 8).ok_or(CUT)?);
     let addend = field(16, 8).ok_or(CUT)? as i64;
-    // Relative to the place, of 32 bits; of a function likewise.
+    // `R_X86_64_PC32` and `R_X86_64_PLT32`.
     if !matches!(info & 0xffff_ffff, 2 | 4) {
         return Err("a reference that is not relative to its place");
     }

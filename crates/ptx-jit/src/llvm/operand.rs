@@ -11,7 +11,7 @@ use cushim_translate::llvm::{Type, Value};
 use cushim_translate::ops;
 
 impl Emit<'_> {
-    /// How an operand lies in registers.
+    /// An operand's register class.
     pub(super) fn class_of(&self, inst: &Inst, n: usize) -> Class {
         match &inst.src[n] {
             Src::Reg(r) | Src::Not(r) => self.class(*r),
@@ -19,7 +19,7 @@ impl Emit<'_> {
         }
     }
 
-    /// An operand with exactly the bits that the register is to show.
+    /// An operand with the exact bits that the register must show.
     pub(super) fn operand(&mut self, src: &Src, class: Class) -> Result<Val, Refused> {
         let v = self.operand_raw(src, class)?;
         match src {
@@ -67,7 +67,7 @@ impl Emit<'_> {
         match symbol {
             Symbol::Global(n) => {
                 let table = self.constant_pointer(INTERFACE.warp.globals);
-                let p = self.behind(&table, n as usize * 8);
+                let p = self.offset_by(&table, n as usize * 8);
                 let text = format!("load i64, ptr {p}, !invariant.load !0");
                 self.scalar().result(Type::Int(64), &text)
             }
@@ -91,7 +91,7 @@ impl Emit<'_> {
                             format!("load <32 x i32>, ptr {p}, align 16, !invariant.load !0");
                         Val::Lanes(self.vector().result(Type::Int(32), &text))
                     }
-                    // Lane 0 adds nothing.
+                    // Lane 0's step is 0.
                     Shape::Affine { steps, .. } => {
                         let base = self.constant(32, at);
                         Val::Known(Shape::Affine { base, steps })
@@ -105,7 +105,7 @@ impl Emit<'_> {
             (s, _) => Val::one(self.uniform_special(s)?),
         };
         Ok(match (class, &v) {
-            // A narrow register read as a wide one: zeros above.
+            // A narrow register read as a wide one is zero-extended.
             (Class::Wide, Val::Known(Shape::Uniform(u))) => Val::one(self.scalar().fit(*u, 64)),
             (Class::Wide, _) => Val::Lanes(self.lanes(&v, 64)),
             _ => v,
@@ -117,7 +117,7 @@ impl Emit<'_> {
         let at = match s {
             Special::Ctaid(k) if k < 3 => {
                 let loops = self.constant_pointer(INTERFACE.warp.warps);
-                let p = self.behind(&loops, INTERFACE.warps.block + 4 * usize::from(k));
+                let p = self.offset_by(&loops, INTERFACE.warps.block + 4 * usize::from(k));
                 return Ok(self.scalar().result(Type::Int(32), &format!("load i32, ptr {p}")));
             }
             Special::Ntid(k) if k < 3 => at(Uniform::Ntid, k),
@@ -132,7 +132,7 @@ impl Emit<'_> {
     }
 }
 
-/// Arithmetic of steps, on values of the text.
+/// Arithmetic of steps, on values of the IR.
 impl Arithmetic<Value> for Emit<'_> {
     fn constant(&mut self, wide: bool, v: i64) -> Value {
         Value::int(if wide { 64 } else { 32 }, v as i128 as u128)

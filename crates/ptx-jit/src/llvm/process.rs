@@ -1,9 +1,9 @@
-//! The process that has LLVM's library, as the program sees it.
+//! The process with LLVM's library, as the program sees it.
 //!
-//! Owns starting it for one text, and asking it. Libraries of LLVM are large, take what they want of a process, and end it at
-//! an error; a program may have one itself. So it is the program `cushim`, beside the library that this code is in, which
-//! opens one. It ends when this process does, at once, and nothing of it is in the program but a socket that only one thread
-//! has. Must not know LLVM's functions.
+//! Owns starting it for one kernel, and sending it the IR. LLVM's libraries are large, use a process as they like, and
+//! end it at an error; a program may have one itself. So the program `cushim`, beside the library with this code, opens
+//! it. It ends as soon as this process does, and the program has nothing of it but a socket that only one thread has.
+//! Must not know LLVM's functions.
 
 use super::asked::asked;
 use super::spawn;
@@ -15,13 +15,13 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-/// How long an answer may take, and how long a text may wait to be taken.
+/// The time limit for an answer, and for sending the IR.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// The library, once one was found, or why there is none: nothing is tried twice.
+/// The library, or why there is none: nothing is tried twice.
 static FOUND: OnceLock<Result<Library, String>> = OnceLock::new();
 
-/// A process that has said which library it has.
+/// A process that has reported its library.
 struct Process {
     socket: UnixStream,
     library: Library,
@@ -51,15 +51,15 @@ impl Process {
     }
 }
 
-/// The library in use. The thread has files of its own ([`with_own_files`]).
+/// The library in use. The thread must have its own file descriptor table ([`with_own_files`]).
 pub(super) fn library() -> Result<Library, String> {
     FOUND.get_or_init(|| Ok(Process::start()?.library)).clone()
 }
 
-/// The object file of a text in LLVM's language, optimised for a processor. The thread has files of its own.
+/// Compiles LLVM IR to an object file, optimised for a processor. The thread must have its own file descriptor table.
 ///
 /// # Errors
-/// What LLVM says, or why it is not there.
+/// LLVM's error, or why there is no library.
 pub(super) fn object(text: &str, cpu: &str) -> Result<Made, String> {
     let found = library()?;
     let mut process = Process::start()?;
@@ -69,7 +69,7 @@ pub(super) fn object(text: &str, cpu: &str) -> Result<Made, String> {
     }
 }
 
-/// Runs something on a thread that has files of its own and on which no signal handler runs, and waits for it.
+/// Runs a closure on a thread with its own file descriptor table and without signal handlers, and waits for it.
 pub(super) fn with_own_files<T: Send>(
     body: impl FnOnce() -> Result<T, String> + Send,
 ) -> Result<T, String> {
@@ -90,8 +90,8 @@ pub(super) fn with_own_files<T: Send>(
     })
 }
 
-/// The program `cushim` that belongs to the file that this code is in: beside it, in the folder `bin` beside its own, or, of
-/// tests and examples, in the folder above.
+/// The program `cushim` of the file with this code: beside it, in the folder `bin` beside its own, or, for tests and
+/// examples, in the folder above.
 fn program() -> Result<PathBuf, String> {
     let own = file_of(program as fn() -> Result<PathBuf, String> as usize)
         .ok_or("the file of this code is not known")?;

@@ -1,5 +1,7 @@
-//! Instructions that compute lane by lane: in LLVM's language where that gives the same bits, else the interpreter's own
-//! arithmetic by a helper.
+//! Instructions that compute lane by lane.
+//!
+//! Owns how: by LLVM IR if it gives the same bits, else by a helper with the interpreter's arithmetic. Must not know
+//! memory.
 
 use super::emitter::{Emit, LANES, Refused, Val};
 use super::lookup::line;
@@ -59,7 +61,7 @@ impl Emit<'_> {
         let floating = inst.sem.ty().kind() == Kind::Float;
         let any_nan = match inst.sem {
             Operation::Compare(_) | Operation::Set(_) => true,
-            // A double keeps what the NaN of a single says.
+            // A double keeps the payload of a single's NaN.
             Operation::Convert(Convert::Float { to: Scalar::F64, .. }) => false,
             Operation::Convert(c) => c.is_of_one() || floating,
             Operation::Select(_) => self.keeps_nans(inst),
@@ -77,14 +79,14 @@ impl Emit<'_> {
         Ok(args)
     }
 
-    /// Whether a copy may hand NaNs on as they are.
+    /// Whether a copy may keep NaNs as they are.
     fn keeps_nans(&self, inst: &Inst) -> bool {
         crate::simt::plan::region::writes(inst).all(|r| self.clean[r as usize].is_some())
     }
 
-    /// The operation in LLVM's language; `None` where that has it not to the bit.
+    /// The operation in LLVM IR; `None` if the bits may differ.
     fn native(&mut self, inst: &Inst, args: &[Val], uniform: bool) -> Option<ops::Out> {
-        // NaNs of doubles keep what their operands say, in an order that LLVM does not promise; and what converts them.
+        // Double NaNs keep an operand's payload, in an order that LLVM does not promise; so do conversions.
         let double = |n: usize| inst.sem.operand(n) == Scalar::F64;
         let doubles = inst.sem.ty() == Scalar::F64 || (0..inst.src.len()).any(double);
         let integers = matches!(
@@ -100,7 +102,7 @@ impl Emit<'_> {
         {
             return None;
         }
-        // Where the processor has no halves, LLVM rounds to a single first, and a sum of a product is then rounded twice.
+        // Without half arithmetic in the processor, LLVM rounds to a single first, so `fma` would round twice.
         let half = inst.sem.float().filter(|f| f.op == FloatOp::Fma && f.ty == Scalar::F16);
         if half.is_some() {
             return None;
@@ -120,11 +122,11 @@ impl Emit<'_> {
         {
             return ops::with_any_nan(b, f, &values).ok().map(|v| ops::Out(v, None));
         }
-        // Whatever was written before it was found out is dead, and LLVM takes it out.
+        // On an error, the IR emitted so far is dead, and LLVM removes it.
         ops::eval(b, &inst.sem, width, &values).ok()
     }
 
-    /// Operands as one value each, or of all lanes each.
+    /// Operands as scalars (`uniform`), or as vectors.
     fn values(&mut self, inst: &Inst, args: &[Val], uniform: bool) -> Vec<Value> {
         let mut values = Vec::new();
         for (n, v) in args.iter().enumerate() {
@@ -141,7 +143,7 @@ impl Emit<'_> {
         values
     }
 
-    /// Arithmetic of doubles. Where a result is a NaN, which keeps what an operand says, the helper computes it anew.
+    /// Arithmetic of doubles. If a result is a NaN, which keeps an operand's payload, a helper computes it again.
     fn doubles(&mut self, inst: &Inst, args: &[Val], uniform: bool) -> Result<(), Refused> {
         let values = self.values(inst, args, uniform);
         let whole = self.full && self.guard.is_none();
@@ -154,7 +156,7 @@ impl Emit<'_> {
             self.all_numbers(number)
         } else {
             let nan = b.fcmp("uno", number, number);
-            let (nan, lanes) = (self.mask(nan), self.lanes_of_guard());
+            let (nan, lanes) = (self.mask(nan), self.guard_mask());
             let nan = self.scalar().op("and", nan, lanes);
             self.scalar().icmp_with("eq", nan, 0)
         };
@@ -174,7 +176,7 @@ impl Emit<'_> {
         Ok(())
     }
 
-    /// Whether no lane has a NaN: one comparison asks of two lanes at once.
+    /// Whether no lane is a NaN: one comparison tests two lanes at once.
     fn all_numbers(&mut self, number: Value) -> Value {
         let half = LANES / 2;
         let all = self.vector().typed(number);
@@ -197,7 +199,7 @@ impl Emit<'_> {
         b.icmp_with("eq", any, 0)
     }
 
-    /// Functions with an error bound, whose bits are the GPU's: by the helpers that have them, of all lanes.
+    /// Approximate functions with the GPU's bits: inline, or by helpers for all lanes.
     fn function(
         &mut self,
         inst: &Inst,
@@ -230,7 +232,7 @@ impl Emit<'_> {
         self.set(inst.dst[0], v)
     }
 
-    /// The function in the text itself.
+    /// The function, inline.
     fn by_unit(&mut self, what: Float, args: &[Val]) -> Option<Value> {
         let one = match what.op {
             FloatOp::Div(how) => {
@@ -265,7 +267,7 @@ impl Emit<'_> {
         self.pass(&both, uniform);
         let results = self.results(inst);
         let site = self.site(inst, classes, results.clone());
-        let mask = if uniform { Value::int(32, 1) } else { self.lanes_of_guard() };
+        let mask = if uniform { Value::int(32, 1) } else { self.guard_mask() };
         self.call(Which::Pure, site, mask);
         for (n, class) in results.into_iter().enumerate() {
             let v = self.receive(n, class, uniform);
@@ -274,7 +276,7 @@ impl Emit<'_> {
         Ok(())
     }
 
-    /// `mov`: one value, or its parts.
+    /// `mov`: one value, or packing and unpacking its parts.
     pub(super) fn moved(&mut self, inst: &Inst) -> Result<(), Refused> {
         let ty = inst.sem.ty();
         let bits = if ty == Scalar::Pred { 1 } else { ty.bits() };
@@ -357,7 +359,7 @@ impl Emit<'_> {
     }
 }
 
-/// Whether it is arithmetic of doubles, rounded to nearest, or makes a double of a single.
+/// Whether it is arithmetic of doubles, rounded to nearest, or converts a single to a double.
 fn is_of_doubles(inst: &Inst) -> bool {
     if let Operation::Convert(Convert::Float { from: Scalar::F32, to: Scalar::F64, mode }) =
         inst.sem
@@ -374,7 +376,7 @@ fn is_of_doubles(inst: &Inst) -> bool {
     op && plain && what.ty == Scalar::F64 && what.round == Round::Nearest
 }
 
-/// The helper of a function with an error bound, if the instruction is one.
+/// The helper of an approximate function, if the instruction is one.
 fn function(inst: &Inst) -> Option<Which> {
     let Operation::Float(what) = inst.sem else { return None };
     Some(match what.op {

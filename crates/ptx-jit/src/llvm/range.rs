@@ -1,8 +1,8 @@
-//! The checks that places are inside device or shared memory, and aligned.
+//! Range checks: whether addresses are in device or shared memory, and aligned.
 //!
-//! Owns the arithmetic: one comparison says both. Must not know where lanes go ([`super::address`]).
+//! Owns the arithmetic: one comparison checks both. Must not know how addresses are computed ([`super::address`]).
 
-use super::address::{Places, Row};
+use super::address::{LaneAddresses, Row};
 use super::emitter::{Emit, LANES, Val};
 use super::group::Group;
 use crate::simt::plan::shape::Shape;
@@ -15,9 +15,9 @@ use cushim_translate::llvm::{Type, Value};
 /// The bytes of a range.
 #[derive(Debug, Clone, Copy)]
 enum Length {
-    /// Fewer than any arena has.
+    /// Constant: fewer than any arena has.
     Fixed(i64),
-    /// Of 64 bits, and at most as many as are given here.
+    /// A 64-bit value, and its upper bound.
     Upto(Value, i64),
 }
 
@@ -30,19 +30,19 @@ impl Length {
 }
 
 impl Emit<'_> {
-    /// Whether the places of all lanes that take part are inside and aligned. Where there may be none, anything.
-    pub(super) fn inside(
+    /// Whether the addresses of all active lanes are in range and aligned. Arbitrary if no lane is active.
+    pub(super) fn in_range(
         &mut self,
-        places: &Places,
+        addresses: &LaneAddresses,
         inst: &Inst,
         total: u32,
         mask: Value,
     ) -> Value {
         let shared = inst.space(0) == Space::Shared;
-        match places {
-            Places::One(p) => self.range(p, Length::Fixed(total.into()), shared, total),
-            Places::Row(row) => {
-                let fits = self.row_inside(row, shared, total, mask);
+        match addresses {
+            LaneAddresses::One(p) => self.range(p, Length::Fixed(total.into()), shared, total),
+            LaneAddresses::Row(row) => {
+                let fits = self.row_in_range(row, shared, total, mask);
                 let register = match inst.src.first() {
                     Some(Src::Memory(Base::Reg(r, _), _)) => Some(*r),
                     _ => None,
@@ -52,12 +52,12 @@ impl Emit<'_> {
                     None => fits,
                 }
             }
-            Places::Each { index, .. } => self.each_inside(*index, shared, total, mask),
+            LaneAddresses::Each { index, .. } => self.each_in_range(*index, shared, total, mask),
         }
     }
 
-    /// The same of a row: from the first lane that takes part to the last one.
-    fn row_inside(&mut self, row: &Row, shared: bool, total: u32, mask: Value) -> Value {
+    /// The same for a row: from the first active lane to the last one.
+    fn row_in_range(&mut self, row: &Row, shared: bool, total: u32, mask: Value) -> Value {
         let whole = row.stride * (i64::from(LANES) - 1) + i64::from(total);
         if mask.constant() == Some(0xffff_ffff) {
             return self.range(&row.first, Length::Fixed(whole), shared, total);
@@ -66,7 +66,7 @@ impl Emit<'_> {
         let int = Type::Int(32);
         let low = b.intrinsic("llvm.cttz", &[int], int, &[mask], &["i1 false"]);
         let high = b.intrinsic("llvm.ctlz", &[int], int, &[mask], &["i1 false"]);
-        // Lanes below the first and above the last.
+        // Bytes before the first active lane, and after the last one.
         let [low, high] = [low, high].map(|n| {
             let n = b.with("and", n, u128::from(LANES) - 1);
             let n = b.fit(n, 64);
@@ -80,11 +80,11 @@ impl Emit<'_> {
         self.range(&p, Length::Upto(length, whole), shared, total)
     }
 
-    /// The same of places of lanes' own.
-    fn each_inside(&mut self, index: Value, shared: bool, total: u32, mask: Value) -> Value {
+    /// The same for per-lane addresses.
+    fn each_in_range(&mut self, index: Value, shared: bool, total: u32, mask: Value) -> Value {
         if !matches!(Level::in_use(), Ok(Level::V4)) {
-            let index = self.of_others(index, mask);
-            return self.all_inside(index, shared, total);
+            let index = self.fill_inactive(index, mask);
+            return self.all_in_range(index, shared, total);
         }
         let (base, size) = self.memory(shared);
         let b = self.scalar();
@@ -119,9 +119,10 @@ impl Emit<'_> {
         b.op("and", all, room)
     }
 
-    /// The same of the places of all lanes, without a comparison of each: where one is outside, its distance from the begin, or
-    /// what is left behind it, is negative, as memories have fewer bytes than half of what their addresses can say.
-    fn all_inside(&mut self, index: Value, shared: bool, total: u32) -> Value {
+    /// The same for all lanes, by an or-reduction in place of comparisons: if a lane is out of range, its offset from
+    /// the begin, or the rest of the memory after it, is negative, as memories are smaller than half of their address
+    /// space.
+    fn all_in_range(&mut self, index: Value, shared: bool, total: u32) -> Value {
         let (base, size) = self.memory(shared);
         let bits = index.ty.bits();
         let room = (shared && i64::from(total) > self.shared_size)
@@ -137,7 +138,7 @@ impl Emit<'_> {
             self.vector().op("sub", index, base)
         };
         let left = self.vector().op("sub", limit, from);
-        let [from, left] = [from, left].map(|v| self.any_bits(v));
+        let [from, left] = [from, left].map(|v| self.or_of_lanes(v));
         let b = self.scalar();
         let signs = b.op("or", from, left);
         let inside = b.icmp_with("sge", signs, 0);
@@ -150,8 +151,8 @@ impl Emit<'_> {
         }
     }
 
-    /// The bits that any lane has.
-    fn any_bits(&mut self, v: Value) -> Value {
+    /// The bitwise or of all lanes.
+    fn or_of_lanes(&mut self, v: Value) -> Value {
         let bits = v.ty.bits();
         let name = format!("@llvm.vector.reduce.or.v{LANES}i{bits}");
         self.b.declare(&format!("declare i{bits} {name}(<{LANES} x i{bits}>)"));
@@ -159,24 +160,24 @@ impl Emit<'_> {
         self.scalar().result(v.ty, &format!("call i{bits} {name}({v1})"))
     }
 
-    /// The places of lanes, where those that take no part have the first one's that does, of a mask that is not empty.
-    pub(super) fn of_others(&mut self, index: Value, mask: Value) -> Value {
+    /// Per-lane addresses, with the first active lane's address in inactive lanes; the mask is not empty.
+    pub(super) fn fill_inactive(&mut self, index: Value, mask: Value) -> Value {
         if mask.constant() == Some(0xffff_ffff) {
             return index;
         }
-        if let Some(known) = self.replaced.get(&(index, mask)) {
+        if let Some(known) = self.filled.get(&(index, mask)) {
             return *known;
         }
         let first = self.first_of(index, mask);
         let first = self.splat(first);
-        let lanes = self.truths(mask);
+        let lanes = self.lanes_of_mask(mask);
         let all = self.vector().select(lanes, index, first);
-        self.replaced.insert((index, mask), all);
+        self.filled.insert((index, mask), all);
         all
     }
 
-    /// Whether all that a group of accesses reaches is inside and aligned.
-    pub(super) fn group_holds(&mut self, g: &Group) -> Value {
+    /// Whether all accesses of a group are in range and aligned.
+    pub(super) fn group_in_range(&mut self, g: &Group) -> Value {
         let at = match self.raw(g.register) {
             Val::Known(Shape::Uniform(v) | Shape::Affine { base: v, .. }) => v,
             Val::Known(Shape::ScaledAffine { offset, base, scale, signed, .. }) => {
@@ -189,25 +190,26 @@ impl Emit<'_> {
             _ => return Value::int(1, 0),
         };
         let (base, size) = self.memory(g.shared);
-        // What is aligned itself is inside from there on where it is from `low` on.
+        // Rounding `low` down accepts no more: base and memory are both aligned.
         let low = g.low.div_euclid(g.align) * g.align;
         let b = self.scalar();
         let (from, size) = if g.shared {
-            // Of 32 bits, what is added may wrap around to a place that is there.
+            // In 32 bits, as adding the offset may wrap around into range.
             (at, b.fit(size, at.ty.bits()))
         } else {
             let wide = b.fit(at, 64);
             (b.op("sub", wide, base), size)
         };
         let from = b.with("add", from, low as i128 as u128);
-        let holds = self.below(from, Length::Fixed(g.high - low), size, g.shared, g.align as u32);
+        let holds =
+            self.offset_in_range(from, Length::Fixed(g.high - low), size, g.shared, g.align as u32);
         match self.no_wrap(g.register) {
             Some(straight) => self.scalar().op("and", holds, straight),
             None => holds,
         }
     }
 
-    /// Where a memory begins, and its bytes.
+    /// A memory's begin, and its size in bytes.
     fn memory(&mut self, shared: bool) -> (Value, Value) {
         let (base, size) = match shared {
             true => (INTERFACE.warp.shared, INTERFACE.warp.shared_size),
@@ -216,18 +218,18 @@ impl Emit<'_> {
         (self.constant(64, base), self.constant(64, size))
     }
 
-    /// Whether so many bytes from a pointer on are inside, and it is aligned.
+    /// Whether `length` bytes from a pointer on are in range, and the pointer is aligned.
     fn range(&mut self, p: &str, length: Length, shared: bool, align: u32) -> Value {
         let (base, size) = self.memory(shared);
         let b = self.scalar();
         let at = b.result(Type::Int(64), &format!("ptrtoint ptr {p} to i64"));
         let from = b.op("sub", at, base);
-        self.below(from, length, size, shared, align)
+        self.offset_in_range(from, length, size, shared, align)
     }
 
-    /// The same of a distance from the memory's begin, which is a multiple of 64. Low bits that are not zero become the
-    /// highest, and make the number too large.
-    fn below(
+    /// The same for an offset from the memory's begin, which is a multiple of 64. The rotation moves nonzero low bits
+    /// to the top, so a misaligned offset is too large.
+    fn offset_in_range(
         &mut self,
         from: Value,
         length: Length,
@@ -258,7 +260,7 @@ impl Emit<'_> {
         }
     }
 
-    /// Of an address that is extended from 32 bits: whether no lane's number wraps around before that.
+    /// For an address extended from 32 bits: whether no lane's 32-bit sum wraps around.
     fn no_wrap(&mut self, register: u32) -> Option<Value> {
         let v = self.raw(register);
         let Val::Known(Shape::ScaledAffine { base, steps, signed, .. }) = v else { return None };

@@ -1,7 +1,7 @@
-//! Registers: their values in the text, in the frame, and from one shape to another.
+//! Registers: in the IR, in the frame, and conversions between shapes.
 //!
-//! Owns what a register is kept in: a variable of the function, which LLVM keeps where it likes; and, while the warp waits
-//! at a barrier, its place in the frame. Must not know instructions.
+//! Owns where a register is stored: in an alloca, which LLVM places where it likes; and, while the warp waits at a
+//! barrier, in the frame. Must not know instructions.
 
 use super::emitter::{Emit, LANES, Refused, Val};
 use crate::simt::plan::shape::{Class, Shape};
@@ -9,7 +9,7 @@ use cushim_ptx::ir::{Dst, Sense};
 use cushim_translate::llvm::{Type, Value};
 
 impl Emit<'_> {
-    /// The variables of a register: names and types.
+    /// The allocas of a register: names and types.
     pub(super) fn variables(&self, r: u32) -> Vec<(String, String)> {
         let bits = self.bits_of(r);
         match &self.plan.shapes[r as usize] {
@@ -32,7 +32,7 @@ impl Emit<'_> {
         }
     }
 
-    /// All registers are zero, as a thread's are when it begins.
+    /// Sets all registers to zero, as when a thread begins.
     pub(super) fn zero_registers(&mut self) {
         for r in 0..self.f.registers.len() as u32 {
             for (name, ty) in self.variables(r) {
@@ -41,18 +41,18 @@ impl Emit<'_> {
         }
     }
 
-    /// Of a register that crosses regions: its variables go to the frame, or come from it.
-    pub(super) fn keep(&mut self, r: u32, back: bool) {
+    /// Spills a register that crosses regions to the frame, or reloads it (`back`).
+    pub(super) fn spill(&mut self, r: u32, back: bool) {
         let Some(at) = self.plan.slots[r as usize] else { return };
         let at = self.registers + at as usize;
         let (bits, class) = (self.bits_of(r), self.class(r));
         let varying = self.plan.shapes[r as usize] == Shape::Varying;
         if varying && class == Class::Predicate {
-            return self.keep_bits(r, at, back);
+            return self.spill_mask(r, at, back);
         }
         for (k, (name, ty)) in self.variables(r).into_iter().enumerate() {
             let place = self.in_warp(at + 8 * k);
-            // Of fewer than 32 bits, numbers have that many.
+            // The frame has 32 bits for narrower values.
             let kept = match (varying, class) {
                 (_, Class::Predicate) => "i8".to_owned(),
                 (true, _) if bits < 32 => "<32 x i32>".to_owned(),
@@ -83,12 +83,12 @@ impl Emit<'_> {
         }
     }
 
-    /// The same of a predicate that lanes have each their own of: bits.
-    fn keep_bits(&mut self, r: u32, at: usize, back: bool) {
+    /// The same for a varying predicate: the frame has its mask.
+    fn spill_mask(&mut self, r: u32, at: usize, back: bool) {
         let place = self.in_warp(at);
         if back {
             let bits = self.scalar().result(Type::Int(32), &format!("load i32, ptr {place}"));
-            let v = self.truths(bits);
+            let v = self.lanes_of_mask(bits);
             return self.store_lanes(r, v);
         }
         let bits = self.load_variable(&format!("r{r}m"));
@@ -96,7 +96,7 @@ impl Emit<'_> {
         self.b.line(&format!("store {bits}, ptr {place}"));
     }
 
-    /// A register's value, with whatever NaNs the code keeps.
+    /// A register's value, whose NaNs may have any bits.
     pub(super) fn raw(&mut self, r: u32) -> Val {
         let bits = self.bits_of(r);
         let load = |e: &mut Self, name: String, bits: u32| {
@@ -113,23 +113,23 @@ impl Emit<'_> {
                 let base = load(self, format!("%r{r}b"), 32);
                 Val::Known(Shape::ScaledAffine { offset, base, steps, scale, signed })
             }
-            Shape::Varying => Val::Lanes(self.old(r)),
+            Shape::Varying => Val::Lanes(self.load_lanes(r)),
         }
     }
 
-    /// A register that varies, as it is.
-    pub(super) fn old(&mut self, r: u32) -> Value {
-        self.old_of(&format!("%r{r}"), r)
+    /// The lanes of a varying register.
+    pub(super) fn load_lanes(&mut self, r: u32) -> Value {
+        self.load_lanes_of(&format!("%r{r}"), r)
     }
 
-    /// What a variable has that is like such a register's.
-    pub(super) fn old_of(&mut self, variable: &str, r: u32) -> Value {
+    /// The lanes of a variable of the same type as a varying register's.
+    pub(super) fn load_lanes_of(&mut self, variable: &str, r: u32) -> Value {
         let bits = self.bits_of(r);
         let text = format!("load <32 x i{bits}>, ptr {variable}");
         let v = self.vector().result(Type::Int(bits), &text);
         if bits == 1 {
             let bits = self.load_variable(&format!("{}m", &variable[1..]));
-            self.noted(v, bits);
+            self.with_mask(v, bits);
         }
         v
     }
@@ -149,7 +149,7 @@ impl Emit<'_> {
         self.b.line(&format!("store {v}, ptr {name}"));
     }
 
-    /// Writes a result where the guard holds.
+    /// Writes a result under the guard.
     pub(super) fn set(&mut self, dst: Dst, v: Val) -> Result<(), Refused> {
         const MISMATCH: &str = "a value of another shape than was planned";
         let Dst::Reg(r, _) = dst else { return Ok(()) };
@@ -161,7 +161,7 @@ impl Emit<'_> {
             let new = match guard {
                 None => new,
                 Some(guard) => {
-                    let (guard, old) = (self.lanes(&guard, 1), self.old(r));
+                    let (guard, old) = (self.lanes(&guard, 1), self.load_lanes(r));
                     self.choose(guard, new, old)
                 }
             };
@@ -221,13 +221,13 @@ impl Emit<'_> {
         });
     }
 
-    /// A predicate the other way round.
+    /// The negation of a predicate.
     pub(super) fn not(&mut self, v: Val) -> Val {
         match v.uniform() {
             Some(u) => Val::one(self.scalar().not(u)),
             None => {
                 let v = self.lanes(&v, 1);
-                Val::Lanes(self.none_of(v))
+                Val::Lanes(self.not_lanes(v))
             }
         }
     }
@@ -246,7 +246,7 @@ impl Emit<'_> {
         self.vector().result(v.ty, &text)
     }
 
-    /// Adds to each lane's value what that lane adds.
+    /// Adds each lane's step.
     fn add_steps(&mut self, v: Value, steps: &[i64; 32]) -> Value {
         let bits = v.ty.bits();
         let all: Vec<String> = steps
@@ -261,13 +261,13 @@ impl Emit<'_> {
         self.vector().result(v.ty, &text)
     }
 
-    /// A value as a vector of so many bits: cut, or with zeros above.
+    /// A value as a vector of elements of `bits`: truncated or zero-extended.
     pub(super) fn lanes(&mut self, v: &Val, bits: u32) -> Value {
         let all = match v {
             Val::Lanes(v) => *v,
             Val::Known(Shape::Uniform(u)) => {
                 let u = self.scalar().fit(*u, bits);
-                return if bits == 1 { self.truth_for_all(u) } else { self.splat(u) };
+                return if bits == 1 { self.uniform_predicate(u) } else { self.splat(u) };
             }
             Val::Known(Shape::Affine { base, steps }) => {
                 let splat = self.splat(*base);

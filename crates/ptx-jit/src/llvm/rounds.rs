@@ -1,7 +1,8 @@
-//! The warps of a block, by rounds: each runs until it comes to a barrier or ends.
+//! The warps of a block, in rounds: in each, a warp runs until it reaches a barrier, yields in a loop, or ends.
 //!
-//! Owns who is next, and where it begins. A round has one of three kinds: all warps begin the block; all go on at one region,
-//! with all lanes, as they came to one barrier; or each goes on where its own state says. Must not know what a region does.
+//! Owns which warp is next, and where it begins. A round has one of three kinds: fresh (all warps begin the block),
+//! together (all resume at one region, with all lanes, after one barrier), or own (each resumes from its own state).
+//! Must not know what a region does.
 
 use super::emitter::{Emit, Refused};
 use crate::simt::plan::region::{Edge, Term};
@@ -9,27 +10,27 @@ use crate::warp::{DONE, INTERFACE, Which, barrier_number};
 use cushim_ptx::sem::{Barrier, Operation};
 use cushim_translate::llvm::{Type, Value};
 
-/// Rounds of loops between two looks at whether the launch is to end.
+/// Loop iterations between two checks whether the launch is to end.
 const ROUNDS: u32 = 1 << 20;
 const ALL: Value = Value::int(32, 0xffff_ffff);
 
-/// The kind of a round: each warp where its own state says.
+/// The kind of a round: each warp resumes from its own state.
 const OWN: u128 = 0;
-/// All at the block's begin.
+/// All warps begin the block.
 const FRESH: u128 = 1;
 
-/// All at a region.
+/// All warps resume at a region together.
 fn at(region: usize) -> u128 {
     region as u128 + 2
 }
 
-/// The variable of what all warps had in a register when a round began.
+/// The alloca with a register's value in all warps when a round began.
 fn kept_name(variable: &str) -> String {
     format!("%k{}", &variable[1..])
 }
 
 impl Emit<'_> {
-    /// The regions behind barriers, at which all lanes of a warp wait, and all warps at one and the same.
+    /// The regions after barriers; refuses barriers at which not all lanes wait, and several barriers.
     pub(super) fn resumed(&self) -> Result<Vec<usize>, Refused> {
         let (mut all, mut number) = (Vec::new(), None);
         for (k, region) in self.plan.regions.iter().enumerate() {
@@ -54,7 +55,7 @@ impl Emit<'_> {
         Ok(all)
     }
 
-    /// Going over blocks and their warps, up to a region.
+    /// The loops over blocks and their warps, which jump to regions.
     pub(super) fn blocks_of_grid(&mut self, resumed: &[usize]) {
         for name in
             ["waits", "rounds", "number", "turn", "turning", "apart", "kind", "any", "every"]
@@ -71,10 +72,10 @@ impl Emit<'_> {
         self.jump("block");
         self.b.label("block");
         self.set_variable("turning", Value::int(32, 0));
-        self.round_of(FRESH);
+        self.begin_round(FRESH);
 
         self.b.label("round");
-        // Where warps have taken turns, those that came to a barrier wait for the others.
+        // If warps took turns in a loop, those at a barrier wait for the others.
         let turning = self.load_variable("turning");
         self.set_variable("apart", turning);
         for (name, v) in
@@ -109,7 +110,7 @@ impl Emit<'_> {
         self.b.label("ended");
         let p = self.in_warp(INTERFACE.warp.live);
         self.b.line(&format!("store i32 0, ptr {p}"));
-        self.not_together();
+        self.prevent_together();
         self.jump("next");
         self.next_warp();
         self.turned(resumed);
@@ -117,22 +118,22 @@ impl Emit<'_> {
     }
 
     /// Begins a round of a kind.
-    fn round_of(&mut self, kind: u128) {
+    fn begin_round(&mut self, kind: u128) {
         self.set_variable("kind", Value::int(32, kind));
         self.jump("round");
     }
 
-    /// What every warp begins with: it is the current one.
+    /// Makes the warp the current one.
     fn begin_warp(&mut self) {
         let w = self.warp();
         let loops = self.constant_pointer(INTERFACE.warp.warps);
-        let current = self.behind(&loops, INTERFACE.warps.current);
+        let current = self.offset_by(&loops, INTERFACE.warps.current);
         self.b.line(&format!("store ptr {w}, ptr {current}"));
         self.set_variable("turn", Value::int(32, 0));
     }
 
-    /// No lanes wait in other regions.
-    fn nobody_waits(&mut self) {
+    /// Clears the masks of lanes that wait in other regions.
+    fn clear_waiting(&mut self) {
         for k in 0..self.plan.regions.len() {
             if self.plan.waiting.iter().any(|all| all.has(k)) {
                 self.b.line(&format!("store i32 0, ptr %m{k}r"));
@@ -140,11 +141,11 @@ impl Emit<'_> {
         }
     }
 
-    /// A warp of which all lanes are here goes on in the text for whole warps.
+    /// A warp with all lanes active continues in full-warp code.
     pub(super) fn go_whole(&mut self, region: usize) {
         self.set_variable("live", ALL);
         self.set_variable("act", ALL);
-        self.nobody_waits();
+        self.clear_waiting();
         self.jump(&format!("f{region}"));
     }
 
@@ -153,7 +154,7 @@ impl Emit<'_> {
         self.b.label("fresh");
         self.begin_warp();
         self.zero_registers();
-        self.nobody_waits();
+        self.clear_waiting();
         let live = self.constant(32, INTERFACE.warp.full);
         self.set_variable("live", live);
         self.set_variable("act", live);
@@ -163,13 +164,13 @@ impl Emit<'_> {
         self.go_whole(0);
     }
 
-    /// A warp goes on where it left: behind a barrier, or in a loop.
+    /// A warp resumes from its own state: after a barrier, or in a loop.
     fn again(&mut self, resumed: &[usize]) {
         let turns: Vec<usize> = self.turns.keys().copied().collect();
         self.b.label("again");
         self.begin_warp();
         self.zero_registers();
-        self.nobody_waits();
+        self.clear_waiting();
         let live = self.in_warp(INTERFACE.warp.live);
         let live = self.scalar().result(Type::Int(32), &format!("load i32, ptr {live}"));
         self.set_variable("live", live);
@@ -177,7 +178,7 @@ impl Emit<'_> {
         let some = self.scalar().icmp_with("ne", live, 0);
         self.branch(some, "resume", "gone");
         self.b.label("gone");
-        self.not_together();
+        self.prevent_together();
         self.jump("next");
         self.b.label("resume");
         let low = self.in_warp(INTERFACE.warp.low);
@@ -194,12 +195,12 @@ impl Emit<'_> {
                 let (on, stay) = (self.label(), self.label());
                 self.likely(none, &on, &stay);
                 self.b.label(&stay);
-                self.not_together();
+                self.prevent_together();
                 self.jump("waiting");
                 self.b.label(&on);
             }
             for register in self.plan.regions[*r].live_in.iter() {
-                self.keep(register as u32, true);
+                self.spill(register as u32, true);
             }
             let live = self.load_variable("live");
             let (whole, here) = (self.scalar().icmp("eq", live, ALL), self.label());
@@ -209,31 +210,31 @@ impl Emit<'_> {
         }
     }
 
-    /// A warp goes on behind the barrier at which all of the block were, with all their lanes.
+    /// A warp resumes after the barrier that all warps of the block reached, with all lanes.
     fn resume_together(&mut self, region: usize) {
         self.b.label(&format!("together{region}"));
         self.begin_warp();
         for register in self.plan.regions[region].live_in.iter() {
             match self.same.has(register) {
                 true => self.copy(register as u32, kept_name, str::to_owned),
-                false => self.keep(register as u32, true),
+                false => self.spill(register as u32, true),
             }
         }
         self.go_whole(region);
     }
 
-    /// Takes what all warps have the same of from the first one.
-    fn take_same(&mut self, region: usize) {
+    /// Reloads the registers with one value in all warps from the first warp.
+    fn load_same(&mut self, region: usize) {
         self.b.line("store ptr %first, ptr %warp");
         for register in self.plan.regions[region].live_in.iter() {
             if self.same.has(register) {
-                self.keep(register as u32, true);
+                self.spill(register as u32, true);
                 self.copy(register as u32, str::to_owned, kept_name);
             }
         }
     }
 
-    /// From one variable of a register to another.
+    /// Copies a register between allocas.
     fn copy(&mut self, register: u32, from: fn(&str) -> String, to: fn(&str) -> String) {
         for (name, ty) in self.variables(register) {
             let v = self.pointer();
@@ -254,7 +255,7 @@ impl Emit<'_> {
         self.branch(last, "turned", "begin");
     }
 
-    /// All warps had their turn.
+    /// All warps had their turn: chooses the next round's kind.
     fn turned(&mut self, resumed: &[usize]) {
         self.b.label("turned");
         let waits = self.load_variable("waits");
@@ -270,27 +271,27 @@ impl Emit<'_> {
         self.b.line(&format!("switch {any}, label %parted [{cases} ]"));
         for r in resumed {
             self.b.label(&format!("meet{r}"));
-            self.take_same(*r);
-            self.round_of(at(*r));
+            self.load_same(*r);
+            self.begin_round(at(*r));
         }
         self.b.label("parted");
-        self.round_of(OWN);
+        self.begin_round(OWN);
     }
 
-    /// The next round is none in which all warps go on together.
-    fn not_together(&mut self) {
+    /// Prevents the next round from resuming all warps together.
+    fn prevent_together(&mut self) {
         self.set_variable("any", ALL);
         self.set_variable("every", Value::int(32, 0));
     }
 
-    /// A block has ended: the next along x, if there is one.
+    /// A block has ended: starts the next one along x, if there is one.
     fn next_block(&mut self) {
         self.b.label("over");
         let loops = self.pointer();
         let at = INTERFACE.warp.warps;
         self.b.line(&format!("{loops}w = getelementptr i8, ptr %first, i64 {at}"));
         self.b.line(&format!("{loops} = load ptr, ptr {loops}w, !invariant.load !0"));
-        let left = self.behind(&loops, INTERFACE.warps.left);
+        let left = self.offset_by(&loops, INTERFACE.warps.left);
         let v = self.scalar().result(Type::Int(32), &format!("load i32, ptr {left}"));
         let none = self.scalar().icmp_with("eq", v, 0);
         self.branch(none, "done", "following");
@@ -298,7 +299,7 @@ impl Emit<'_> {
         let v = self.scalar().with("sub", v, 1);
         let v = self.scalar().typed(v);
         self.b.line(&format!("store {v}, ptr {left}"));
-        let x = self.behind(&loops, INTERFACE.warps.block);
+        let x = self.offset_by(&loops, INTERFACE.warps.block);
         let v = self.scalar().result(Type::Int(32), &format!("load i32, ptr {x}"));
         let v = self.scalar().with("add", v, 1);
         let v = self.scalar().typed(v);
@@ -326,12 +327,12 @@ impl Emit<'_> {
         self.jump("waiting");
     }
 
-    /// The warp goes on at a region when it has its turn again.
+    /// Saves the warp's state: it resumes at a region in its next turn.
     fn leave_at(&mut self, next: usize) {
         let plan = self.plan;
         for register in plan.regions[next].live_in.iter() {
             if self.written[self.region].has(register) {
-                self.keep(register as u32, false);
+                self.spill(register as u32, false);
             }
         }
         let (low, live) = (self.in_warp(INTERFACE.warp.low), self.in_warp(INTERFACE.warp.live));
@@ -341,7 +342,7 @@ impl Emit<'_> {
         self.b.line(&format!("store {act}, ptr {live}"));
     }
 
-    /// The next round of a loop, or, after some, other warps' turn.
+    /// The next round of a loop, or, after some rounds, the next warp's turn.
     pub(super) fn round(&mut self, n: usize) {
         let rounds = self.turns.get(&n).copied().unwrap_or(1);
         let turn = self.load_variable("turn");
@@ -352,12 +353,12 @@ impl Emit<'_> {
         self.branch(more, &format!("f{n}"), &others);
         self.b.label(&others);
         self.set_variable("turning", Value::int(32, 1));
-        self.not_together();
+        self.prevent_together();
         self.leave_at(n);
         self.jump("waiting");
     }
 
-    /// Going round a loop: after many rounds a helper says whether somebody ends the launch.
+    /// Counts a loop iteration; after many, a helper says whether the launch is to end.
     pub(super) fn count_down(&mut self) {
         let left = self.load_variable("rounds");
         let left = self.scalar().with("sub", left, 1);

@@ -1,7 +1,7 @@
-//! Registers of which all warps of a block have the same value, wherever they come to a barrier together.
+//! Registers with one value in all warps of a block, whenever all warps are at a barrier together.
 //!
-//! Owns which those are: what computes them reads nothing else, and no branch that warps may take different ways at decides
-//! whether it runs. Must not know what is made of that.
+//! Owns which those are: they are computed from parameters, values of the block and one another, under no branch at
+//! which warps may diverge. Must not know how this is used.
 
 use crate::simt::plan::Plan;
 use crate::simt::plan::region::{Edge, Region, Term, writes};
@@ -11,23 +11,23 @@ use cushim_ptx::ir::{Base, Function, Inst, Sense, Special, Src};
 use cushim_ptx::sem::Operation;
 use cushim_ptx::types::Space;
 
-/// The most regions of a kernel that is looked at: it takes the square of that.
+/// The most regions of an analysed kernel: the cost is quadratic.
 const MOST: usize = 400;
 
-/// The registers.
+/// The registers with one value in all warps.
 pub(super) fn same(f: &Function, plan: &Plan) -> Set {
     let n = plan.regions.len();
     if n > MOST || !all_end(&plan.regions) {
         return Set::new();
     }
-    let behind = behind(&plan.regions);
+    let postdominators = postdominators(&plan.regions);
     let uniform = |r: &usize| plan.shapes[*r] == Shape::Uniform(());
     let mut same: Set = (0..f.registers.len()).filter(uniform).collect();
     let mut influenced = vec![false; n];
     loop {
         let mut others = Set::new();
         for (k, region) in plan.regions.iter().enumerate() {
-            // Who takes a way out comes to no barrier any more.
+            // A warp that exits reaches no further barrier.
             let (guard, ways) = match &region.term {
                 Term::Branch { guard, taken: Edge::To(_), other: Edge::To(_) } => {
                     (Some(*guard), &region.next)
@@ -36,7 +36,7 @@ pub(super) fn same(f: &Function, plan: &Plan) -> Set {
                 _ => continue,
             };
             if !guard.is_some_and(|g| holds_for_all(&same, Some(g))) {
-                mark(&plan.regions, |n| n != k && behind[k][n], ways, &mut influenced);
+                mark(&plan.regions, |n| n != k && postdominators[k][n], ways, &mut influenced);
             }
         }
         for (region, influenced) in plan.regions.iter().zip(&influenced) {
@@ -47,7 +47,7 @@ pub(super) fn same(f: &Function, plan: &Plan) -> Set {
                     });
                 }
             }
-            // What lanes that waited are given.
+            // Results of an instruction at which lanes waited.
             if let Some(inst) = region.result {
                 writes(&f.code[inst]).for_each(|r| others.insert(r as usize));
             }
@@ -64,7 +64,7 @@ fn holds_for_all(same: &Set, guard: Option<(u32, Sense)>) -> bool {
     guard.is_none_or(|(r, _)| same.has(r as usize))
 }
 
-/// Whether an instruction gives all warps the same, if registers of a set are.
+/// Whether an instruction's results are equal in all warps, if the registers of a set are.
 fn is_same(same: &Set, inst: &Inst) -> bool {
     let here = match inst.sem {
         Operation::Load(_) => inst.space(0) == Space::Param,
@@ -79,7 +79,7 @@ fn is_same(same: &Set, inst: &Inst) -> bool {
     here && holds_for_all(same, inst.guard) && inst.src.iter().all(known)
 }
 
-/// Whether a special register is one and the same while a block runs.
+/// Whether a special register is constant while a block runs.
 fn is_of_block(s: Special) -> bool {
     matches!(
         s,
@@ -92,12 +92,12 @@ fn is_of_block(s: Special) -> bool {
     )
 }
 
-/// Whether lanes may end in a region.
+/// Whether lanes may exit in a region.
 fn ends(region: &Region) -> bool {
     region.term.edges().contains(&Edge::Exit)
 }
 
-/// Whether a way leads to an end from everywhere.
+/// Whether an exit is reachable from every region.
 fn all_end(regions: &[Region]) -> bool {
     let mut found: Vec<bool> = regions.iter().map(ends).collect();
     let mut again = true;
@@ -111,8 +111,8 @@ fn all_end(regions: &[Region]) -> bool {
     found.iter().all(|f| *f)
 }
 
-/// Of each region, those that every way from it to an end goes through, itself among them.
-fn behind(regions: &[Region]) -> Vec<Vec<bool>> {
+/// The post-dominators of each region, itself among them.
+fn postdominators(regions: &[Region]) -> Vec<Vec<bool>> {
     let n = regions.len();
     let mut all = vec![vec![true; n]; n];
     let mut again = true;
@@ -129,7 +129,7 @@ fn behind(regions: &[Region]) -> Vec<Vec<bool>> {
     all
 }
 
-/// Marks what comes behind a branch, up to where its ways have met.
+/// Marks the regions after a branch, up to where its paths have met.
 fn mark(regions: &[Region], met: impl Fn(usize) -> bool, ways: &[usize], marked: &mut [bool]) {
     let mut seen = vec![false; regions.len()];
     let mut todo = ways.to_vec();

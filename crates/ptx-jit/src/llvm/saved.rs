@@ -1,14 +1,14 @@
-//! Registers that a warp has to save where it waits: those that may have been written since it was last taken up again.
+//! Registers that a warp must save where it waits: those that may have been written since it last resumed.
 //!
-//! Owns which those are. The others are in its frame as they were left, where each register has a place of its own. Must not
-//! know how they are saved.
+//! Owns which those are. The others are still in its frame, where each register has a slot. Must not know how they are
+//! saved.
 
 use crate::simt::plan::Plan;
 use crate::simt::plan::region::{Term, writes};
 use crate::simt::plan::set::Set;
 use cushim_ptx::ir::Function;
 
-/// Of each region, the registers that may have been written before its end, since the warp began or was taken up again.
+/// For each region, the registers that may have been written before its end, since the warp began or resumed.
 pub(super) fn written(f: &Function, plan: &Plan) -> Vec<Set> {
     let mut all: Vec<Set> = Vec::new();
     for region in &plan.regions {
@@ -17,14 +17,14 @@ pub(super) fn written(f: &Function, plan: &Plan) -> Vec<Set> {
         code.iter().flat_map(writes).for_each(|r| own.insert(r as usize));
         all.push(own);
     }
-    // A warp begins with registers that are zero, of which its frame has nothing.
+    // A warp begins with zero registers, which are not in its frame yet.
     if let Some(first) = all.first_mut() {
         (0..f.registers.len()).for_each(|r| first.insert(r));
     }
     let mut todo: Vec<usize> = (0..all.len()).rev().collect();
     while let Some(k) = todo.pop() {
         let from = all[k].clone();
-        // Where lanes have parted, those that wait elsewhere may be the next.
+        // After divergence, lanes that wait elsewhere may run next.
         let region = &plan.regions[k];
         let on = match region.term {
             Term::Wait { .. } => &[],
@@ -55,7 +55,7 @@ mod tests {
         let f = &lowered.function;
         let plan = Plan::new(f, Layout::of([256, 1, 1]));
         let found = written(f, &plan);
-        // Registers as the text declares them.
+        // Registers, as the PTX declares them.
         let [a, b, c] = [0, 1, 2];
         let waits = |k: &usize| matches!(plan.regions[*k].term, Term::Wait { .. });
         let at: Vec<[bool; 3]> =

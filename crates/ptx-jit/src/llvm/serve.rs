@@ -1,7 +1,7 @@
-//! The process that has LLVM's library: what `cushim __llvm` does.
+//! The process with LLVM's library: what `cushim __llvm` does.
 //!
-//! Owns saying which library it is, making one object file, and ending as soon as nobody waits for it any more. Must not know
-//! who asks.
+//! Owns reporting the library, making one object file, and ending as soon as nobody waits for it. Must not know who
+//! asks.
 
 use super::library;
 use super::wire::{ARGUMENT, BUILD, hello, made, receive, send};
@@ -16,8 +16,7 @@ fn is_asked(mut arguments: impl Iterator<Item = OsString>) -> bool {
         && arguments.next().is_none()
 }
 
-/// Does what another process of cushim's asks for on standard input, which is a socket; false, where the arguments do not say
-/// so.
+/// Serves another cushim process on standard input, which is a socket; false if the arguments do not ask for that.
 #[must_use]
 pub fn serve(arguments: impl Iterator<Item = OsString>) -> bool {
     if !is_asked(arguments) {
@@ -45,12 +44,11 @@ pub fn serve(arguments: impl Iterator<Item = OsString>) -> bool {
     true
 }
 
-/// The most bytes of memory, and seconds of a processor, that one text may take: more than any has taken.
+/// The most bytes of memory, and seconds of CPU time, for one kernel: more than any has taken.
 const MEMORY: u64 = 4 << 30;
 const SECONDS: u64 = 300;
 
-/// What LLVM may take of the machine, beside the program; where it wants more, the process ends, and the kernel stays with
-/// Cranelift.
+/// Limits LLVM's memory and CPU time; beyond that the process ends, and the kernel stays with Cranelift.
 fn limit() {
     let both = |most| libc::rlimit { rlim_cur: most, rlim_max: most };
     // SAFETY: two structures are read.
@@ -61,8 +59,7 @@ fn limit() {
     }
 }
 
-/// A thread that ends the process when the other end of the socket is closed, whatever it does: nobody wants anything of it
-/// any more.
+/// Starts a thread that ends the process, whatever it does, when the other end of the socket is closed.
 fn end_with(socket: &File) {
     let socket = socket.as_raw_fd();
     std::thread::spawn(move || {

@@ -1,7 +1,7 @@
-//! The approximate functions of singles as NVIDIA's special function units compute them, of all lanes.
+//! The approximate functions of singles as NVIDIA's special function units compute them, for all lanes.
 //!
-//! Owns the steps of [`cushim_ptx::alu::sfu`] and of its forms in LLVM's language, bit for bit, for processors that look 32
-//! numbers up in two registers (AVX-512); others call the helpers that have those functions. Must not know instructions.
+//! Owns the steps of [`cushim_ptx::alu::sfu`] and its variants in LLVM IR, bit for bit, for processors with table
+//! lookups in two registers (AVX-512); others call helpers. Must not know instructions.
 
 use super::lookup::look_up;
 use cushim_ptx::alu::sfu::{self, Interpolated};
@@ -18,7 +18,7 @@ const DOWN: f32 = 0.25;
 /// 2^126.
 const LARGE: f32 = 8.507_059e37;
 
-/// A function with an error bound.
+/// An approximate function.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Function {
     Rcp,
@@ -88,7 +88,7 @@ fn c(v: u32) -> Value {
     Value::int(32, v.into())
 }
 
-/// Steps of the functions; values are 32 lanes of bits.
+/// Emits the steps of the functions; values are 32 lanes of bits.
 struct Unit<'a> {
     b: &'a mut Body,
 }
@@ -110,12 +110,12 @@ impl Unit<'_> {
         self.b.select(small, zero, x)
     }
 
-    /// One of two numbers.
+    /// Selects one of two constants.
     fn pick(&mut self, condition: Value, yes: f32, no: f32) -> Value {
         self.b.select(condition, Value::float(yes), Value::float(no))
     }
 
-    /// What brings a divisor between the subnormal numbers and those above 2^126.
+    /// The factor that scales a subnormal divisor, or one above 2^126, into the range between.
     fn factor(&mut self, x: Value, large: bool) -> Value {
         let small = self.is_small(x);
         let by = self.pick(small, UP, 1.0);
@@ -126,14 +126,14 @@ impl Unit<'_> {
         self.b.select(large, Value::float(DOWN), by)
     }
 
-    /// Bits of a product with a number; NaNs are any, as the unit takes all for one.
+    /// The bits of a product; NaNs may have any bits, as the unit treats them alike.
     fn mul(&mut self, x: Value, by: Value) -> Value {
         let x = self.b.bits_as(x, Type::Float);
         let v = self.b.op("fmul", x, by);
         self.b.bits_of(v)
     }
 
-    /// The same with the NaN that devices give.
+    /// The same with the GPU's NaN.
     fn product(&mut self, x: Value, by: Value) -> Value {
         let x = self.b.bits_as(x, Type::Float);
         let v = self.b.op("fmul", x, by);
@@ -146,7 +146,7 @@ impl Unit<'_> {
         self.b.select(nan, c(NAN), bits)
     }
 
-    /// A root of what is scaled up where it is subnormal, scaled down again.
+    /// A root: a subnormal operand is scaled up, and its result scaled back.
     fn scaled(
         &mut self,
         x: Value,
@@ -164,7 +164,7 @@ impl Unit<'_> {
         self.product(v, down)
     }
 
-    /// Below -126, the square of half the power.
+    /// `ex2`: below -126, the square of half the power.
     fn power(&mut self, x: Value) -> Value {
         let (above, below) = (
             self.b.icmp_with("ugt", x, 0xc2fc_0000),
@@ -180,7 +180,7 @@ impl Unit<'_> {
         self.b.select(low, square, v)
     }
 
-    /// The upper 16 bits of the square of 17, of which the partial products below the 18th column are left out.
+    /// The upper 16 bits of the square of 17 bits, without the partial products below the 18th column.
     fn square(&mut self, x: Value) -> Value {
         let upper = self.b.with("lshr", x, 9);
         let lower = self.b.with("lshr", x, 2);
@@ -197,7 +197,7 @@ impl Unit<'_> {
         sum
     }
 
-    /// A place of 17 bits in one of the intervals whose number follows, and its square.
+    /// The interval, the 17-bit position in it, and the position's square.
     fn split(&mut self, x: Value) -> (Value, Value, Value) {
         let place = self.b.with("and", x, 0x1_ffff);
         let interval = self.b.with("lshr", x, 17);
@@ -233,14 +233,14 @@ impl Unit<'_> {
         self.b.op("add", sum, squared)
     }
 
-    /// The bits of a sum above `shift`, rounded by `add`, 32 of them.
+    /// A sum plus `add`, without its lowest `shift` bits; 32 bits.
     fn rounded(&mut self, sum: Value, add: u128, shift: u128) -> Value {
         let v = self.b.with("add", sum, add);
         let v = self.b.with("lshr", v, shift);
         self.b.fit(v, 32)
     }
 
-    /// What is below 2^53 as a single with `point` bits behind the point, cut off. Zero is positive.
+    /// A number below 2^53 with `point` fraction bits, as a single, truncated. Zero is positive.
     fn single(&mut self, v: Value, point: u32) -> Value {
         let number = self.b.cast("sitofp", v, Type::Double);
         let bits = self.b.bits_of(number);
@@ -297,7 +297,7 @@ impl Unit<'_> {
         (self.b.with("ashr", e, 1), fraction)
     }
 
-    /// What the roots of all that is no positive number are: of zeros, that of infinity, and NaN.
+    /// The roots of operands that are no positive finite numbers: of zeros, of infinity, and NaN for the rest.
     fn root(&mut self, x: Value, v: Value, of_zero: u32, of_infinity: u32) -> Value {
         let beyond = self.b.icmp_with("uge", x, INFINITY.into());
         let v = self.b.select(beyond, c(NAN), v);
@@ -335,7 +335,7 @@ impl Unit<'_> {
         self.root(x, v, 0, INFINITY)
     }
 
-    /// A number's fraction with its leading bit, moved by how far its exponent is from one.
+    /// A number's exponent and fraction, and its significand shifted by the exponent's distance from `one`.
     fn fixed(&mut self, x: Value, one: u32, most: u128) -> (Value, Value, Value) {
         let (e, fraction) = self.parts(x);
         let m = self.b.with("or", fraction, ONE.into());
@@ -354,7 +354,7 @@ impl Unit<'_> {
 
     fn ex2(&mut self, x: Value) -> Value {
         let (e, _, fixed) = self.fixed(x, 127, 7);
-        // Of a negative number that is not whole, all bits are turned.
+        // A negative number that is not whole has all bits inverted.
         let negative = self.b.with("ashr", x, 31);
         let rest = self.b.with("and", fixed, u128::from(ONE - 1));
         let whole = self.b.icmp_with("eq", rest, 0);
@@ -434,7 +434,7 @@ impl Unit<'_> {
         let q = self.b.with("lshr", fixed, 23);
         let q = self.b.with("and", q, 3);
         let q = self.b.with("add", q, quarter.into());
-        // In the second and fourth quarter it goes back.
+        // In the second and fourth quarter the fraction runs backwards.
         let odd = self.b.with("and", q, 1);
         let back = self.b.op("sub", c(0), odd);
         let fraction = self.b.op("xor", fixed, back);

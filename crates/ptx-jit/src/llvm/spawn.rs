@@ -1,7 +1,7 @@
-//! A process of our own beside a program that knows nothing of it.
+//! A process of cushim that the program does not notice.
 //!
-//! Owns how it begins: it is no child of the program, which may wait for any child of its own; no file that the program
-//! opens or closes is one of ours, nor the other way round. Must not know what the process does.
+//! Owns starting it: it is no child of the program, which may wait for any child; neither opens or closes file
+//! descriptors of the other. Must not know what the process does.
 
 use std::ffi::CStr;
 use std::fs::File;
@@ -9,19 +9,19 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::ptr::null;
 
-/// Bytes of the stack of a process that has not become another program yet.
+/// Stack bytes of a process before it becomes another program.
 const STACK: usize = 64 << 10;
-/// The system call of Linux 5.9 that gives a thread files of its own, and its flag for that.
+/// `close_range` (Linux 5.9), and its flag that gives a thread its own file descriptor table.
 const CLOSE_RANGE: libc::c_long = 436;
 const UNSHARE: libc::c_uint = 2;
 
 /// The name of such a thread.
 const NAME: &CStr = c"cuda-llvm";
 
-/// From now on this thread has files of its own: none but three that are empty. For threads that end soon.
+/// Gives this thread its own file descriptor table, with only `/dev/null` three times. For threads that end soon.
 ///
 /// # Errors
-/// What the system does not let us.
+/// Why the system refuses it.
 pub(super) fn own_files() -> Result<(), String> {
     let failed = || format!("files of its own: {}", std::io::Error::last_os_error());
     // SAFETY: closes the files of this thread alone. Nobody else's are touched, and the caller has none it still needs.
@@ -47,7 +47,7 @@ pub(super) fn own_files() -> Result<(), String> {
     Ok(())
 }
 
-/// What the processes in between know.
+/// What the intermediate processes need.
 struct Start {
     program: *const libc::c_char,
     arguments: *const *const libc::c_char,
@@ -58,8 +58,8 @@ struct Start {
     error: libc::c_int,
 }
 
-/// Starts a program whose standard input is the other end of the socket that is given back. The thread has files of its own
-/// ([`own_files`]) and runs no signal handler.
+/// Starts a program whose standard input is the other end of the returned socket. The thread must have its own file
+/// descriptor table ([`own_files`]) and run no signal handler.
 ///
 /// # Errors
 /// Why it does not start.
@@ -73,11 +73,11 @@ pub(super) fn start(
     // SAFETY: a number is written.
     unsafe { libc::prctl(libc::PR_GET_CHILD_SUBREAPER, &raw mut adopts) };
     if process == 1 || adopts != 0 {
-        // It might wait for any child, and ours would be one.
+        // It might wait for any child, and the new process would be one.
         return Err("the program is given processes that have lost their parent".into());
     }
     let (own, other) = UnixStream::pair().map_err(|e| e.to_string())?;
-    // As the program's standard input it must not be closed; as a number below three it is.
+    // The program's standard input must stay open: a number below three would be closed.
     let other = above_standard(other.into())?;
     let pointers = |all: &[&CStr]| -> Vec<*const libc::c_char> {
         all.iter().map(|s| s.as_ptr()).chain([null()]).collect()
@@ -125,7 +125,7 @@ fn above_standard(fd: OwnedFd) -> Result<OwnedFd, String> {
     }
 }
 
-/// A process that starts another and ends: the other has no parent then but the system.
+/// The intermediate process: it starts the other one and ends, so that one's parent is the system.
 extern "C" fn between(start: *mut libc::c_void) -> libc::c_int {
     // SAFETY: `start` gave it, and waits. Only system calls are made.
     unsafe {

@@ -1,7 +1,7 @@
-//! Comparisons of numbers that grow by lane with one number for all lanes.
+//! Comparisons of affine values with uniform ones.
 //!
-//! Owns finding the lanes by arithmetic of single numbers, as bits: where the step is a power of two, those below a bound are
-//! the first ones, and at most one is equal to it. Must not know other comparisons ([`super::pure`]).
+//! Owns computing the lane mask by scalar arithmetic: if the step is a power of two, the lanes below a bound are the
+//! first ones, and at most one is equal to it. Must not know other comparisons ([`super::pure`]).
 
 use super::emitter::{Emit, LANES, Val};
 use crate::simt::plan::shape::Shape;
@@ -10,7 +10,7 @@ use cushim_ptx::sem::{Compared, Operation, Outcomes};
 use cushim_translate::llvm::{Type, Value};
 use cushim_translate::ops;
 
-/// Lane 0's value, and the logarithm of the step by which a value of 32 bits grows from lane to lane.
+/// Lane 0's value, and the logarithm of the step by which a 32-bit value grows from lane to lane.
 fn growing(v: &Val) -> Option<(Value, u32)> {
     let Val::Known(Shape::Affine { base, steps }) = v else { return None };
     let by = steps[1].checked_sub(steps[0]).filter(|by| (1..=1 << 16).contains(by))?;
@@ -18,7 +18,7 @@ fn growing(v: &Val) -> Option<(Value, u32)> {
     (even && by.count_ones() == 1).then(|| (*base, by.trailing_zeros()))
 }
 
-/// What the same comparison asks with its sides exchanged.
+/// The comparison with its sides exchanged.
 fn turned(holds: u8) -> u8 {
     let swap = |from, to| if holds & from == 0 { 0 } else { to };
     holds & Outcomes::EQUAL
@@ -27,7 +27,7 @@ fn turned(holds: u8) -> u8 {
 }
 
 impl Emit<'_> {
-    /// The lanes for which a comparison of 32-bit integers holds, where one side grows by lane.
+    /// The predicate of a 32-bit integer comparison, if one side grows by lane.
     pub(super) fn compare_steps(&mut self, inst: &Inst, args: &[Val]) -> Option<Val> {
         let Operation::Compare(what) = inst.sem else { return None };
         let Compared::Integers { bits: 32, signed } = what.of else { return None };
@@ -49,20 +49,21 @@ impl Emit<'_> {
             }
             _ => self.ordered_steps(what.holds, signed, args, asked, (base, by, y))?,
         };
-        Some(Val::Lanes(self.truths(bits)))
+        Some(Val::Lanes(self.lanes_of_mask(bits)))
     }
 
-    /// The lane whose number is this one, if there is one.
+    /// The mask of the lane whose value is `y`, if there is one.
     fn equal_step(&mut self, base: Value, by: u32, y: Value) -> Value {
         let b = self.scalar();
         let far = b.op("sub", y, base);
-        // What is no multiple of the step comes out large.
+        // If the distance is no multiple of the step, the lane number becomes large.
         let by = Value::int(32, by.into());
         let lane = b.same("llvm.fshr", &[far, far, by]);
         b.shift("shl", Value::int(32, 1), lane)
     }
 
-    /// The lanes below a bound, or those from it on: in 64 bits, or lane by lane where numbers wrap around within the warp.
+    /// The mask of the lanes below a bound, or from it on: in 64 bits, or lane by lane if values wrap around within the
+    /// warp.
     fn ordered_steps(
         &mut self,
         holds: Outcomes,

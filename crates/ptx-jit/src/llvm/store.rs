@@ -1,8 +1,8 @@
 //! Stores.
 //!
-//! Owns what a store writes, and in which order lanes do that write to one place. Must not know what was computed.
+//! Owns what a store writes, and in which order lanes write to one address. Must not know what was computed.
 
-use super::address::{Places, Row};
+use super::address::{LaneAddresses, Row};
 use super::emitter::{Emit, LANES, Refused, Val};
 use crate::simt::plan::shape::Class;
 use crate::warp::{INTERFACE, Which};
@@ -27,45 +27,46 @@ impl Emit<'_> {
             };
             values.push((self.operand(src, c)?, c));
         }
-        let mask = self.lanes_of_guard();
-        let Some(places) = self.places(inst, width * parts as u32)? else {
+        let mask = self.guard_mask();
+        let Some(addresses) = self.addresses(inst, width * parts as u32)? else {
             return self.guarded(inst, None, mask, &mut |_| Ok(()), &mut |e| {
                 e.store_by_helper(inst, &values, mask)
             });
         };
         let total = width * parts as u32;
         let whole = &mut |e: &mut Self| {
-            e.write_parts(&places, width, &values, Value::int(32, 0xffff_ffff));
+            e.write_parts(&addresses, width, &values, Value::int(32, 0xffff_ffff));
             Ok(())
         };
-        let some = &mut |e: &mut Self| e.store_some(inst, &places, (total, width), &values, mask);
+        let some =
+            &mut |e: &mut Self| e.store_some(inst, &addresses, (total, width), &values, mask);
         self.guarded(
             inst,
-            Some((&places, total)).filter(|_| !matches!(places, Places::Each { .. })),
+            Some((&addresses, total)).filter(|_| !matches!(addresses, LaneAddresses::Each { .. })),
             mask,
             whole,
             some,
         )
     }
 
-    /// A store for the lanes of a mask; `total`: bytes of each lane, `width`: of each value.
+    /// A store for the lanes of a mask; `total`: bytes per lane, `width`: bytes per value.
     fn store_some(
         &mut self,
         inst: &Inst,
-        places: &Places,
+        addresses: &LaneAddresses,
         (total, width): (u32, u32),
         values: &[(Val, Class)],
         mask: Value,
     ) -> Result<(), Refused> {
-        if self.goes_here(inst, places, total, mask) {
-            self.write_parts(places, width, values, mask);
+        if self.without_slow_path(inst, addresses, total, mask) {
+            self.write_parts(addresses, width, values, mask);
             return Ok(());
         }
         let (fast, slow, next) = (self.label(), self.label(), self.label());
-        let go = self.inside(places, inst, total, mask);
+        let go = self.in_range(addresses, inst, total, mask);
         self.likely(go, &fast, &slow);
         self.b.label(&fast);
-        self.write_parts(places, width, values, mask);
+        self.write_parts(addresses, width, values, mask);
         self.jump(&next);
         self.b.label(&slow);
         self.store_by_helper(inst, values, mask)?;
@@ -74,12 +75,18 @@ impl Emit<'_> {
         Ok(())
     }
 
-    fn write_parts(&mut self, places: &Places, width: u32, values: &[(Val, Class)], mask: Value) {
+    fn write_parts(
+        &mut self,
+        addresses: &LaneAddresses,
+        width: u32,
+        values: &[(Val, Class)],
+        mask: Value,
+    ) {
         for (k, (v, _)) in values.iter().enumerate() {
-            match (places, v.uniform()) {
-                // Whoever is the last to write, it is this.
-                (Places::One(p), Some(v)) if mask.constant().is_some() => {
-                    let p = self.behind(p, k * width as usize);
+            match (addresses, v.uniform()) {
+                // All lanes store this value, so one store does.
+                (LaneAddresses::One(p), Some(v)) if mask.constant().is_some() => {
+                    let p = self.offset_by(p, k * width as usize);
                     let b = self.scalar();
                     let v = b.fit(v, width * 8);
                     let v = b.typed(v);
@@ -87,18 +94,26 @@ impl Emit<'_> {
                 }
                 _ => {
                     let v = self.lanes(v, width * 8);
-                    self.write(places, width, k as u32, values.len() as u32, v, mask);
+                    self.write(addresses, width, k as u32, values.len() as u32, v, mask);
                 }
             }
         }
     }
 
-    fn write(&mut self, places: &Places, width: u32, k: u32, parts: u32, v: Value, mask: Value) {
+    fn write(
+        &mut self,
+        addresses: &LaneAddresses,
+        width: u32,
+        k: u32,
+        parts: u32,
+        v: Value,
+        mask: Value,
+    ) {
         let more = u64::from(k * width);
-        match places {
-            Places::One(p) => {
-                // The last lane's value stays.
-                let p = self.behind(p, more as usize);
+        match addresses {
+            LaneAddresses::One(p) => {
+                // The last active lane's value stays.
+                let p = self.offset_by(p, more as usize);
                 let b = self.scalar();
                 let above = b.intrinsic(
                     "llvm.ctlz",
@@ -115,20 +130,20 @@ impl Emit<'_> {
                 let one = self.scalar().typed(one);
                 self.b.line(&format!("store {one}, ptr {p}, align {width}"));
             }
-            Places::Row(Row { first, .. }) if parts == 1 => self.write_row(first, v, mask),
-            Places::Row(Row { first, stride }) => {
+            LaneAddresses::Row(Row { first, .. }) if parts == 1 => self.write_row(first, v, mask),
+            LaneAddresses::Row(Row { first, stride }) => {
                 let p = self.pointers_of_row(first, *stride, more);
                 self.scatter(&p, v, mask);
             }
-            Places::Each { base, index } => {
+            LaneAddresses::Each { base, index } => {
                 let p = self.pointers(base, *index, more);
                 if parts > 1 || width < 4 {
                     self.scatter(&p, v, mask);
                     return;
                 }
                 let (row, each, next) = (self.label(), self.label(), self.label());
-                let (first, together) = self.together(base, *index, width, mask);
-                self.branch(together, &row, &each);
+                let (first, contiguous) = self.contiguous(base, *index, width, mask);
+                self.branch(contiguous, &row, &each);
                 self.b.label(&row);
                 self.write_row(&first, v, mask);
                 self.jump(&next);
@@ -148,7 +163,7 @@ impl Emit<'_> {
             self.b.line(&format!("store {v}, ptr {first}, align {align}"));
             return;
         }
-        let lanes = self.truths(mask);
+        let lanes = self.lanes_of_mask(mask);
         let lanes = self.vector().typed(lanes);
         let name = format!("@llvm.masked.store.v32i{bits}.p0");
         self.b.declare(&format!("declare void {name}(<32 x i{bits}>, ptr, i32, <32 x i1>)"));
@@ -161,7 +176,7 @@ impl Emit<'_> {
         }
         let bits = v.ty.bits();
         let v = self.vector().typed(v);
-        let lanes = self.truths(mask);
+        let lanes = self.lanes_of_mask(mask);
         let lanes = self.vector().typed(lanes);
         let name = format!("@llvm.masked.scatter.v32i{bits}.v32p0");
         self.b.declare(&format!("declare void {name}(<32 x i{bits}>, <32 x ptr>, i32, <32 x i1>)"));

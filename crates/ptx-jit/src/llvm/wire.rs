@@ -1,33 +1,34 @@
-//! What a program and the process that has LLVM's library say to each other.
+//! The protocol between a program and the process with LLVM's library.
 //!
-//! Owns the messages as bytes: each is its length, and so many. First the other process says what it is, then it is given a
-//! processor's name and a text, and answers with an object file; or why it does not. Must not know how either runs.
+//! Owns the messages as bytes: each is its length, and that many bytes. First the process reports its build and
+//! library; then it receives a processor's name and LLVM IR, and answers with an object file or an error. Must not know
+//! how either runs.
 
 use std::ffi::CStr;
 use std::io::{Error, ErrorKind, Read, Result, Write};
 
-/// What both processes are built of.
+/// Identifies the sources of both processes.
 pub(super) const BUILD: &str = env!("CUSHIM_JIT_SOURCES");
 /// The argument that makes `cushim` the other process.
 pub(super) const ARGUMENT: &CStr = c"__llvm";
 /// The most bytes of a message.
 const MOST: usize = 64 << 20;
 
-/// The library that is used.
+/// The LLVM library in use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Library {
     /// Major, minor, patch.
     pub version: [u32; 3],
-    /// Its file.
+    /// Its path.
     pub path: String,
 }
 
-/// What LLVM made of a text.
+/// LLVM's output for one kernel.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Made {
     /// An object file.
     pub(super) object: Vec<u8>,
-    /// Bytes of the stack that its function takes.
+    /// Stack bytes of its function.
     pub(super) stack: u32,
 }
 
@@ -56,7 +57,7 @@ pub(super) fn receive(from: &mut impl Read) -> Result<Vec<u8>> {
     }
 }
 
-/// An answer as bytes: whether it is one, and its bytes, or the reason.
+/// An answer as bytes: 0 and its bytes, or 1 and the error.
 fn answer(bytes: Answer<Vec<u8>>) -> Vec<u8> {
     let (first, rest) = match bytes {
         Ok(bytes) => (0, bytes),
@@ -73,14 +74,14 @@ fn answered(message: &[u8]) -> Answer<&[u8]> {
     }
 }
 
-/// What the other process is: its build, and its library.
+/// The process's first message: its build, and its library.
 pub(super) fn hello(build: &str, library: Answer<&Library>) -> Vec<u8> {
     answer(library.map(|Library { version: [a, b, c], path }| {
         format!("{build}\n{a}\n{b}\n{c}\n{path}").into_bytes()
     }))
 }
 
-/// Reads that.
+/// Reads [`hello`]'s message.
 ///
 /// # Errors
 /// Why there is no library, or that the process is of another build.
@@ -98,22 +99,22 @@ pub(super) fn read_hello(build: &str, message: &[u8]) -> Answer<Library> {
     }
 }
 
-/// What was made of a text.
+/// The answer to a request.
 pub(super) fn made(made: Answer<Made>) -> Vec<u8> {
     answer(made.map(|made| [&made.stack.to_le_bytes()[..], &made.object].concat()))
 }
 
-/// Reads that.
+/// Reads [`made`]'s message.
 ///
 /// # Errors
-/// What LLVM said.
+/// LLVM's error.
 pub(super) fn read_made(message: &[u8]) -> Answer<Made> {
     let (stack, object) =
         answered(message)?.split_first_chunk().ok_or("an answer without an object file")?;
     Ok(Made { object: object.to_vec(), stack: u32::from_le_bytes(*stack) })
 }
 
-/// Reads bytes as whatever may be sent; nothing comes of them but errors.
+/// Reads arbitrary bytes as messages; they only cause errors.
 #[doc(hidden)]
 pub fn read_any(bytes: &[u8]) {
     let mut from = bytes;
@@ -145,7 +146,7 @@ mod tests {
         let other = read_hello("other", &hello("build", Ok(&library)));
         assert!(other.is_err_and(|why| why.contains("another build")));
         assert_eq!(read_hello("build", &hello("build", Err("none".into()))), Err("none".into()));
-        // Whatever is cut off is no message, and no answer of which memory is taken.
+        // A truncated message is refused, and its length allocates no memory.
         (0..bytes.len()).for_each(|end| read_any(&bytes[..end]));
         assert!(receive(&mut &[0xff; 64][..]).is_err());
         assert!(receive(&mut &[5, 0, 0, 0, 0, 0, 0, 0, 1][..]).is_err());

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use cushim_testkit::needs;
 
-/// A library of the toolkits, where the environment names none: beside those that the system has.
+/// A library of the test toolkits, if the environment names none; the system may have others.
 pub fn library() -> Option<PathBuf> {
     if std::env::var_os("CUSHIM_LLVM").is_some() {
         return None;
@@ -25,13 +25,13 @@ pub fn library() -> Option<PathBuf> {
     all.iter().find_map(inside)
 }
 
-/// Runs a test again in a process that uses the library and waits for it at the first launch; does nothing without a
-/// library.
+/// Runs a test again in a process that uses the library and waits for its code at the first launch; does nothing
+/// without a library.
 pub fn with_llvm(test: &str) -> bool {
     again(test, "1")
 }
 
-/// What such a process says where there is no library.
+/// What such a process prints if there is no library.
 pub const NONE: &str = "left out: no libLLVM";
 
 /// As [`with_llvm`], with or without waiting.

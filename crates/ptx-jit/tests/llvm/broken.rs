@@ -1,4 +1,4 @@
-//! A process of LLVM's library that ends too early, or whose program does; and files named `cushim` that are not
+//! The process with LLVM's library, or the program it works for, ends too early; and files named `cushim` that are not
 //! cushim.
 
 use crate::again::{NONE, again, library};
@@ -19,7 +19,7 @@ const MARK: &str = "it is being compiled";
 struct Folder(PathBuf);
 
 impl Folder {
-    /// With the program that belongs to this one, or with a script.
+    /// With this build's `cushim`, or with a script.
     fn new(name: &str, script: Option<&str>) -> Folder {
         let name = format!("{name}-{}", std::process::id());
         let folder = Folder(Path::new(env!("CARGO_TARGET_TMPDIR")).join(name));
@@ -57,7 +57,7 @@ impl Folder {
         command
     }
 
-    /// The processes of its program `cushim`.
+    /// The running processes of its `cushim`.
     fn processes(&self) -> Vec<i32> {
         let program = self.0.join("cushim");
         let numbers = std::fs::read_dir("/proc").unwrap().flatten();
@@ -92,7 +92,7 @@ fn compiles(child: &mut Child) -> bool {
     panic!("{:?}", child.wait());
 }
 
-/// In that process: compiles a kernel until that ends; the kernel keeps its code.
+/// In that process: waits until the compilation fails; the kernel keeps its code.
 fn compile(expected: &str) {
     if !again("", "0") {
         return;
@@ -150,7 +150,7 @@ fn nothing_is_left_of_a_program_that_is_killed() {
     }
     child.kill().unwrap();
     child.wait().unwrap();
-    // It ends by itself; LLVM would take seconds, and a test is not to take longer than it must.
+    // The process ends by itself; LLVM would take seconds, so poll often to keep the test short.
     for _ in 0..3000 {
         if folder.processes().is_empty() {
             return;
@@ -201,7 +201,7 @@ fn code_that_is_kept_is_used_by_another_process() {
         return;
     }
     let makes = Folder::new("makes", None);
-    // A process that says which library it has, and no other.
+    // The first process reports the library; the next one fails.
     let real = makes.0.join("cushim");
     let script =
         format!("#!/bin/sh\nmkdir \"$0.once\" && exec {} \"$@\"\nexit 1\n", real.display());

@@ -1,4 +1,4 @@
-//! Accesses of some lanes, comparisons that find them, and warps that come to barriers together or not.
+//! Guarded accesses, scalar comparisons, and warps that reach barriers together or not.
 
 use super::again::with_llvm;
 use cushim_testkit::device::Device;
@@ -6,7 +6,7 @@ use cushim_testkit::device::Device;
 const HEAD: &str =
     ".version 8.0\n.target sm_80\n.address_size 64\n.shared .align 16 .b8 tile[1024];\n";
 
-/// Registers and what every kernel here begins with: `p` and `q` are its arguments, moved by four bytes for each thread.
+/// A kernel with registers and a prologue for all tests: `p` and `q` are its arguments plus four bytes per thread.
 fn kernel(name: &str, body: &str) -> String {
     format!(
         ".entry {name}(.param .u64 from, .param .u64 to) {{
@@ -17,14 +17,14 @@ fn kernel(name: &str, body: &str) -> String {
     )
 }
 
-/// A scan, whose first lanes would read before the shared memory's begin; a counter that all warps have the same of.
+/// A scan whose first lanes would read below shared memory; its counter has one value in all warps.
 const SCAN: &str = "shl.b32 s, t, 2; add.u32 s, s, m; ld.global.u32 a, [p]; st.shared.u32 [s], a; bar.sync 0; mov.u32 n, 1; mov.u32 b, 0;
     L: mov.u32 a, 0; setp.ge.u32 c, t, n; shl.b32 r1, n, 2; sub.u32 r1, s, r1; @c ld.shared.u32 a, [r1]; bar.sync 0;
     ld.shared.u32 r2, [s]; add.u32 a, a, r2; st.shared.u32 [s], a; add.u32 b, b, n; bar.sync 0;
     shl.b32 n, n, 1; setp.lt.u32 d, n, %ntid.x; @d bra L;
     ld.shared.u32 a, [s]; xor.b32 a, a, b; st.global.u32 [q], a; setp.lt.u32 c, t, 3; @c st.global.u32 [q+1024], n;";
 
-/// Warps of one parity wait at one place, the others at another, with counters that differ.
+/// Even warps wait at one barrier, odd ones at another, with different counters.
 const SITES: &str = "shl.b32 s, t, 2; add.u32 s, s, m; shr.u32 a, t, 5; and.b32 r1, a, 1; setp.eq.u32 c, r1, 0; mov.u32 n, 0; mov.u32 b, 7;
     L: st.shared.u32 [s], n; @c bra M;
     add.u32 b, b, 3; mad.lo.u32 r2, b, 5, n; bar.sync 0; xor.b32 r3, s, 128; ld.shared.u32 r4, [r3]; add.u32 r2, r2, r4; bra N;
@@ -33,7 +33,7 @@ const SITES: &str = "shl.b32 s, t, 2; add.u32 s, s, m; shr.u32 a, t, 5; and.b32 
     mov.u32 r6, 9; bar.sync 0; setp.gt.u32 d, b, 15; @!d bra L;
     add.u32 n, n, r6; st.global.u32 [q+1024], n;";
 
-/// Lanes that part read and write several values at once, single bytes, and at places of their own.
+/// Divergent lanes load and store vectors, single bytes, and at per-lane addresses.
 const PARTS: &str = "and.b32 a, t, 3; mul.wide.u32 p, t, 16; add.u64 p, x, p; mov.u32 r1, 1; mov.u32 r2, 2; mov.u32 r3, 3; mov.u32 r4, 4;
     setp.eq.u32 c, a, 1; setp.gt.u32 d, t, 40; @c bra L; add.u32 b, t, 5; @d ld.global.v4.u32 {r1, r2, r3, r4}, [p];
     xor.b32 r1, r1, b; bra M; L: ld.global.v2.u32 {r2, r3}, [p+8]; mul.lo.u32 r4, r2, r3;
@@ -41,12 +41,12 @@ const PARTS: &str = "and.b32 a, t, 3; mul.wide.u32 p, t, 16; add.u64 p, x, p; mo
     setp.ne.u32 d, a, 2; @d st.global.u32 [p], r5; cvt.u16.u32 h, r3; and.b32 s, t, 7; mul.wide.u32 x, s, 1; add.u64 x, y, x;
     @c st.global.u8 [x+1024], h; mul.wide.u32 q, t, 8; add.u64 q, y, q; @!c st.global.v2.u32 [q+2048], {r3, r5};";
 
-/// Signs of doubles that are NaNs, and the larger and the smaller of numbers of all kinds.
+/// Signs of double NaNs, and `min` and `max` of numbers of all kinds.
 const SIGNS: &str = "mul.wide.u32 p, t, 8; add.u64 p, x, p; mul.wide.u32 q, t, 32; add.u64 q, y, q; ld.global.f64 e, [p]; neg.f64 f, e; st.global.f64 [q], f;
     abs.f64 f, f; st.global.f64 [q+8], f; ld.global.f64 e, [x]; neg.f64 e, e; add.rn.f64 f, f, e; st.global.f64 [q+16], f;
     ld.global.f32 v, [p]; ld.global.f32 w, [p+4]; max.f32 w, v, w; st.global.f32 [q+24], w; min.f32 w, w, v; min.NaN.f32 v, w, v; st.global.f32 [q+28], v;";
 
-/// Every comparison of integers that grow by lane with the number that `%ctaid.x` chooses, as bits of one word.
+/// Every comparison of integers that grow by lane with a bound that `%ctaid.x` selects, as bits of one word.
 fn compares() -> String {
     let mut body = "mul.wide.u32 p, %ctaid.x, 4; add.u64 p, x, p; ld.global.u32 n, [p]; ld.global.u32 b, [p+64]; mov.u32 a, 0;"
         .to_owned();
@@ -115,7 +115,7 @@ fn signs_of_numbers_and_others_are_the_same() {
     let d = Device::new(&texts());
     let words = super::numbers();
     let (from, to) = (d.upload(&words, |w| w.to_le_bytes()), d.alloc(32 * 256));
-    // Doubles of any two of these words, of which some are NaNs: the first of a launch is what all lanes add.
+    // Doubles of any two of these words, some of them NaNs: all lanes add the first one of a launch.
     for part in [0, 8, 64, 1024] {
         run(&d, "signs", 1, 256, &[from + part, to]);
     }

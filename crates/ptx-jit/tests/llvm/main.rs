@@ -125,7 +125,7 @@ fn functions() -> String {
     text
 }
 
-/// A host that ends a launch at the second question whether it is to end.
+/// A host that ends a launch once it has been asked twice.
 #[derive(Default)]
 struct Ends(AtomicU64);
 
@@ -162,10 +162,10 @@ fn kernels_are_taken_and_do_the_same() {
         ("sums", 3, 128),
         ("parted", 1, 128),
         ("parted", 2, 75),
-        // Lanes that wait keep a register that others write for themselves, and that does not live on there.
+        // Waiting lanes keep a register that active lanes write, and that is not live after their region.
         ("apart", 1, 64),
         ("apart", 1, 75),
-        // The same for uniform registers and for affine ones, after which a kernel ends.
+        // The same for uniform and affine registers, before a kernel ends.
         ("ends", 2, 64),
         ("ends", 2, 75),
         ("halves", 1, 96),
@@ -283,7 +283,7 @@ fn what_runs_for_long_is_compiled_meanwhile() {
     }
     assert!(rounds > 1, "it was compiled before it had run");
     assert_eq!(kernel.by_llvm([128, 1, 1]), Some(Ok(())));
-    // While LLVM's code is measured against the other, and after the choice.
+    // While LLVM's code is measured against Cranelift's, and after the choice.
     for _ in 0..50 {
         kernel.run(&many, &d.arena, &d, 1).unwrap();
     }
@@ -317,7 +317,7 @@ fn an_endless_loop_is_ended() {
     let (d, args) = device();
     let number = d.find("endless");
     let kernel = d.kernel(number).unwrap();
-    // Whole warps, and a partial one.
+    // Full warps, and a partial one.
     for threads in [64, 5] {
         assert_eq!(kernel.by_llvm([threads, 1, 1]), Some(Ok(())));
         let params = d.module.functions[number as usize].packed(&args);

@@ -1,4 +1,4 @@
-//! The process with LLVM's library: the program for which it compiles does not notice it, and never waits for it.
+//! The process with LLVM's library: the program that it compiles for neither notices it nor waits for it.
 
 use crate::again::{NONE, again, library};
 use crate::launch;
@@ -7,7 +7,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// A kernel that takes LLVM seconds, which has run for so long that it is being compiled.
+/// A kernel that takes LLVM seconds to compile, while it is being compiled.
 pub fn long(d: &Device) -> Arc<cushim_ptx_jit::Kernel> {
     let number = d.find("long");
     let kernel = d.kernel(number).unwrap();
@@ -15,12 +15,12 @@ pub fn long(d: &Device) -> Arc<cushim_ptx_jit::Kernel> {
     let many = launch(d, number, 128, 32, &params);
     let start = Instant::now();
     let begun = || threads().iter().any(|name| name == "cuda-llvm");
-    // Launches are short, none takes as long as LLVM.
+    // Each launch takes less time than LLVM.
     while start.elapsed() < Duration::from_secs(300) {
         kernel.run(&many, &d.arena, d, 1).unwrap();
         assert_eq!(kernel.by_llvm([32, 1, 1]), None, "it was compiled before anybody saw that");
         if begun() {
-            // The process has the text by now, most likely.
+            // The process has received the IR by now, most likely.
             std::thread::sleep(Duration::from_millis(20));
             if begun() && kernel.by_llvm([32, 1, 1]).is_none() {
                 return kernel;
@@ -82,7 +82,7 @@ fn a_program_knows_nothing_of_the_process_that_compiles() {
         assert_eq!(libc::waitpid(child, &raw mut status, 0), child);
         assert_eq!(status, 0);
     }
-    // It is right when it is there.
+    // LLVM's code gives the right results.
     while kernel.by_llvm([32, 1, 1]).is_none() {
         std::thread::sleep(Duration::from_millis(10));
     }

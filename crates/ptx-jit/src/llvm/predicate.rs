@@ -1,7 +1,7 @@
-//! Predicates of all lanes: as vectors of truths, and as bits of one number.
+//! Predicates of all lanes: as `<32 x i1>` vectors, and as 32-bit masks.
 //!
-//! Owns going from one to the other. Comparisons of vectors give the first, which selects; control flow and guards ask for the
-//! second. A predicate has both, and LLVM leaves out the one that nobody uses. Must not know registers.
+//! Owns converting one to the other. Vector comparisons give vectors, which `select` takes; control flow and guards
+//! take masks. A predicate has both forms, and LLVM removes the unused one. Must not know registers.
 
 use super::emitter::{Emit, LANES, Val};
 use super::lookup::steps;
@@ -10,8 +10,8 @@ use cushim_ptx::sem::BitOp;
 use cushim_translate::llvm::{Type, Value};
 
 impl Emit<'_> {
-    /// Lanes as a vector of truths.
-    pub(super) fn truths(&mut self, mask: Value) -> Value {
+    /// A mask as a `<32 x i1>` vector.
+    pub(super) fn lanes_of_mask(&mut self, mask: Value) -> Value {
         match mask.constant() {
             Some(0) => return Value::int(1, 0),
             Some(0xffff_ffff) => return Value::int(1, 1),
@@ -21,46 +21,46 @@ impl Emit<'_> {
             let mask = self.scalar().typed(mask);
             self.vector().result(Type::Int(1), &format!("bitcast {mask} to <32 x i1>"))
         } else {
-            // Where the processor has no masks, a comparison in each lane is what a blend or an access of some lanes takes.
+            // Without mask registers, blends and masked accesses take a comparison in each lane.
             let all = self.splat(mask);
             let b = self.vector();
             let own = steps(b, |lane| i64::from((1u32 << lane) as i32));
             let one = b.op("and", all, own);
             b.icmp("eq", one, own)
         };
-        self.noted(v, mask)
+        self.with_mask(v, mask)
     }
 
-    /// A vector of truths as bits.
-    pub(super) fn mask(&mut self, truths: Value) -> Value {
-        match truths.constant() {
+    /// The mask of a `<32 x i1>` vector.
+    pub(super) fn mask(&mut self, lanes: Value) -> Value {
+        match lanes.constant() {
             Some(0) => return Value::int(LANES, 0),
             Some(_) => return Value::int(LANES, 0xffff_ffff),
             None => {}
         }
-        if let Some(bits) = self.bits.get(&truths) {
+        if let Some(bits) = self.masks.get(&lanes) {
             return *bits;
         }
-        let v = self.vector().typed(truths);
+        let v = self.vector().typed(lanes);
         self.scalar().result(Type::Int(32), &format!("bitcast {v} to i32"))
     }
 
-    /// Notes that a vector of truths is these bits.
-    pub(super) fn noted(&mut self, truths: Value, bits: Value) -> Value {
-        if truths.constant().is_none() {
-            self.bits.insert(truths, bits);
+    /// Records the mask of a vector; returns the vector.
+    pub(super) fn with_mask(&mut self, lanes: Value, bits: Value) -> Value {
+        if lanes.constant().is_none() {
+            self.masks.insert(lanes, bits);
         }
-        truths
+        lanes
     }
 
-    /// One truth for all lanes.
-    pub(super) fn truth_for_all(&mut self, one: Value) -> Value {
+    /// A uniform predicate in all lanes.
+    pub(super) fn uniform_predicate(&mut self, one: Value) -> Value {
         let v = self.splat(one);
         let bits = self.scalar().signed(one, LANES);
-        self.noted(v, bits)
+        self.with_mask(v, bits)
     }
 
-    /// One where lanes of a guard are, else another.
+    /// `yes` where the guard is true, else `no`.
     pub(super) fn choose(&mut self, guard: Value, yes: Value, no: Value) -> Value {
         let v = self.vector().select(guard, yes, no);
         if v.ty != Type::Int(1) {
@@ -71,15 +71,15 @@ impl Emit<'_> {
         let (yes, others) = (b.op("and", yes, guard), b.not(guard));
         let no = b.op("and", no, others);
         let bits = b.op("or", yes, no);
-        self.noted(v, bits)
+        self.with_mask(v, bits)
     }
 
-    /// A predicate of all lanes the other way round.
-    pub(super) fn none_of(&mut self, v: Value) -> Value {
+    /// The negation of a predicate of all lanes.
+    pub(super) fn not_lanes(&mut self, v: Value) -> Value {
         let bits = self.mask(v);
         let bits = self.scalar().not(bits);
         let v = self.vector().not(v);
-        self.noted(v, bits)
+        self.with_mask(v, bits)
     }
 
     /// An operation on predicates of all lanes.
@@ -95,6 +95,6 @@ impl Emit<'_> {
         let (a, b) = (self.mask(x), self.mask(y));
         let bits = self.scalar().op(name, a, b);
         let v = self.vector().op(name, x, y);
-        Some(Val::Lanes(self.noted(v, bits)))
+        Some(Val::Lanes(self.with_mask(v, bits)))
     }
 }
