@@ -62,7 +62,8 @@ pub struct Declaration {
 
 /// The variables of a PTX text in `.global` and `.const`.
 ///
-/// # Errors The text is not understood.
+/// # Errors
+/// The text is not understood.
 pub fn variables(ptx: &[u8]) -> Result<Vec<Variable>, Error> {
     let words = Words::new(ptx);
     let items = items(&words)?;

@@ -85,7 +85,8 @@ fn slot() -> *mut *mut Thread {
 
 /// The calling thread's state, if it has one.
 ///
-/// # Safety The reference is the only one: the caller drops it before it calls this or [`current`]
+/// # Safety
+/// The reference is the only one: the caller drops it before it calls this or [`current`]
 /// again, and before it runs anything that may (foreign code, whose calls enter the hooks).
 #[inline(always)]
 pub unsafe fn current_if_any() -> Option<&'static mut Thread> {

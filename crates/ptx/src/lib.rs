@@ -7,15 +7,16 @@
 //! The steps:
 //! 1. [`parse()`] turns text into a syntax tree ([`ast`]), with positions.
 //! 2. [`check()`] resolves names, finds every instruction in the [`table`] and its meaning ([`sem`]): the result is
-//!   the [`ir`]. Unsupported instructions are noted, kernel by kernel.
+//!    the [`ir`]. Unsupported instructions are noted, kernel by kernel.
 //! 3. [`link()`] joins modules that refer to each other.
 //! 4. [`interp::run`] runs one of its kernels, [`interp::run_blocks`] a part of its grid; [`exec`] has what every
-//!   engine needs.
+//!    engine needs.
 
 #![deny(unsafe_code)]
-// `interp::versions` alone has some This code runs inside other people's processes. Its callers catch a panic, which
-// fails the launch or the module. No index comes from foreign text; modules that index registers, lanes or numbers
-// that the checks assigned say so.
+// Only `interp::versions` has unsafe code.
+//
+// This code runs inside other people's processes. Its callers catch a panic, which fails the launch or the module. No
+// index comes from foreign text; modules that index registers, lanes or numbers that the checks assigned say so.
 #![cfg_attr(
     not(test),
     deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)

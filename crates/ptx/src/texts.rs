@@ -20,7 +20,8 @@ pub fn fuses() -> bool {
 /// other texts, because the host handles its calls. With `fused`, products and sums are fused, except in texts that
 /// are compiled for a debugger, which stay unchanged.
 ///
-/// # Errors A text is not PTX, or two texts define one name.
+/// # Errors
+/// A text is not PTX, or two texts define one name.
 pub fn module(parts: &[&[u8]], fused: bool) -> Result<Module, Error> {
     let mut modules = Vec::with_capacity(parts.len());
     for part in parts {

@@ -157,7 +157,8 @@ impl Compiler {
 
     /// A code object of a module's IR without triple and data layout.
     ///
-    /// # Errors The compiler cannot be started, or refuses the IR.
+    /// # Errors
+    /// The compiler cannot be started, or refuses the IR.
     pub fn compile(&self, ir: &str, target: &Target) -> Result<Vec<u8>, Error> {
         let made = self.compile_once(ir, target);
         // Its libraries may have changed since it was queried, and need another module header.
