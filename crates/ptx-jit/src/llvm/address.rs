@@ -4,11 +4,13 @@
 //! ([`super::range`]).
 
 use super::emitter::{Emit, Refused, Val};
+use super::known::{KnownSteps, are_near};
 use crate::simt::plan::shape::{Class, Shape};
 use crate::warp::INTERFACE;
 use cushim_ptx::ir::{Base, Inst, Src};
 use cushim_ptx::types::Space;
 use cushim_translate::llvm::{Type, Value};
+use std::rc::Rc;
 
 /// Contiguous lanes.
 #[derive(Debug, Clone)]
@@ -26,6 +28,8 @@ pub(super) enum LaneAddresses {
     One(String),
     /// A row.
     Row(Row),
+    /// Known distances from a pointer; of all lanes of a full warp.
+    Known(KnownSteps),
     /// One per lane: byte offsets from a pointer.
     Each { base: String, index: Value },
 }
@@ -101,26 +105,29 @@ impl Emit<'_> {
             }
             p
         };
-        Ok(Some(match &v {
-            Val::Known(Shape::Uniform(u)) => LaneAddresses::One(pointer(self, *u)),
-            Val::Known(Shape::Affine { base, steps }) if class == Class::Wide || shared => {
-                match stride(steps, total) {
-                    Some(stride) => LaneAddresses::Row(Row { first: pointer(self, *base), stride }),
-                    None => self.each(&v, class, memory),
-                }
+        let (at, steps) = match &v {
+            Val::Known(Shape::Uniform(u)) => {
+                return Ok(Some(LaneAddresses::One(pointer(self, *u))));
             }
-            Val::Known(Shape::ScaledAffine { offset, base, steps, scale, signed })
-                if stride(&steps.map(|s| s.wrapping_mul(*scale)), total).is_some() =>
-            {
-                // If a 32-bit sum wraps around, lanes are no row; the range check then fails.
-                let stride = stride(&steps.map(|s| s.wrapping_mul(*scale)), total).unwrap_or(0);
+            Val::Known(Shape::Affine { base, steps }) if class == Class::Wide || shared => {
+                (*base, steps.clone())
+            }
+            Val::Known(Shape::ScaledAffine { offset, base, steps, scale, signed }) => {
+                // If a 32-bit sum wraps around, lanes are not at these distances; the range check then fails.
                 let b = self.scalar();
                 let wide = b.extended(*base, 64, *signed);
                 let by = b.with("mul", wide, *scale as i128 as u128);
-                let at = b.op("add", *offset, by);
-                LaneAddresses::Row(Row { first: pointer(self, at), stride })
+                (b.op("add", *offset, by), Rc::new(steps.map(|s| s.wrapping_mul(*scale))))
             }
-            _ => self.each(&v, class, memory),
+            _ => return Ok(Some(self.each(&v, class, memory))),
+        };
+        let whole = self.full && inst.guard.is_none() && inst.sem.ty().bytes() == total;
+        Ok(Some(match stride(&steps, total) {
+            Some(stride) => LaneAddresses::Row(Row { first: pointer(self, at), stride }),
+            None if whole && are_near(&steps, total) => {
+                LaneAddresses::Known(KnownSteps { first: pointer(self, at), steps })
+            }
+            None => self.each(&v, class, memory),
         }))
     }
 

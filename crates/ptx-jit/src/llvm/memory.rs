@@ -265,6 +265,7 @@ impl Emit<'_> {
                 let p = self.filled_row(&first, stride, more, mask);
                 self.gather(&p, bits, mask)
             }
+            LaneAddresses::Known(at) => self.read_known(at, bits),
             LaneAddresses::Each { base, index } => {
                 let taken = if has_masks() { *index } else { self.fill_inactive(*index, mask) };
                 let p = self.pointers(base, taken, more);

@@ -16,6 +16,7 @@ mod control;
 mod emitter;
 mod group;
 mod guarded;
+mod known;
 mod library;
 mod lookup;
 mod memory;

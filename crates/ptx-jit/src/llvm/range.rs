@@ -43,14 +43,15 @@ impl Emit<'_> {
             LaneAddresses::One(p) => self.range(p, Length::Fixed(total.into()), shared, total),
             LaneAddresses::Row(row) => {
                 let fits = self.row_in_range(row, shared, total, mask);
-                let register = match inst.src.first() {
-                    Some(Src::Memory(Base::Reg(r, _), _)) => Some(*r),
-                    _ => None,
-                };
-                match register.and_then(|r| self.no_wrap(r)) {
-                    Some(straight) => self.scalar().op("and", fits, straight),
-                    None => fits,
-                }
+                self.straight(inst, fits)
+            }
+            LaneAddresses::Known(at) => {
+                let p = self.pointer();
+                let (first, low) = (&at.first, at.low());
+                self.b.line(&format!("{p} = getelementptr i8, ptr {first}, i64 {low}"));
+                let length = Length::Fixed(at.span() + i64::from(total));
+                let fits = self.range(&p, length, shared, total);
+                self.straight(inst, fits)
             }
             LaneAddresses::Each { index, .. } => self.each_in_range(*index, shared, total, mask),
         }
@@ -174,6 +175,18 @@ impl Emit<'_> {
         let all = self.vector().select(lanes, index, first);
         self.filled.insert((index, mask), all);
         all
+    }
+
+    /// Whether a check holds and no lane's address wraps around before it is extended.
+    fn straight(&mut self, inst: &Inst, holds: Value) -> Value {
+        let register = match inst.src.first() {
+            Some(Src::Memory(Base::Reg(r, _), _)) => Some(*r),
+            _ => None,
+        };
+        match register.and_then(|r| self.no_wrap(r)) {
+            Some(straight) => self.scalar().op("and", holds, straight),
+            None => holds,
+        }
     }
 
     /// Whether all accesses of a group are in range and aligned.

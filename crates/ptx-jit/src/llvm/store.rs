@@ -135,6 +135,7 @@ impl Emit<'_> {
                 let p = self.pointers_of_row(first, *stride, more);
                 self.scatter(&p, v, mask);
             }
+            LaneAddresses::Known(at) => self.write_known(at, v),
             LaneAddresses::Each { base, index } => {
                 let p = self.pointers(base, *index, more);
                 if parts > 1 || width < 4 {

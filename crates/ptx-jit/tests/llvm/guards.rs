@@ -46,6 +46,14 @@ const SIGNS: &str = "mul.wide.u32 p, t, 8; add.u64 p, x, p; mul.wide.u32 q, t, 3
     abs.f64 f, f; st.global.f64 [q+8], f; ld.global.f64 e, [x]; neg.f64 e, e; add.rn.f64 f, f, e; st.global.f64 [q+16], f;
     ld.global.f32 v, [p]; ld.global.f32 w, [p+4]; max.f32 w, v, w; st.global.f32 [q+24], w; min.f32 w, w, v; min.NaN.f32 v, w, v; st.global.f32 [q+28], v;";
 
+/// A tile that two-dimensional blocks write and read by rows, by columns and by one address for each row, of 4 and 8 bytes.
+const TILE: &str = "mov.u32 a, %tid.y; mad.lo.u32 n, a, %ntid.x, t; mul.wide.u32 p, n, 4; add.u64 q, y, p; add.u64 p, x, p; ld.global.u32 b, [p];
+    mad.lo.u32 s, a, 64, m; mad.lo.u32 r1, t, 4, s; st.shared.u32 [r1], b; bar.sync 0; ld.shared.u32 r2, [s+8];
+    mad.lo.u32 s, t, 64, m; mad.lo.u32 r3, a, 4, s; ld.shared.u32 r4, [r3]; mad.lo.u32 r2, r2, 3, r4; bar.sync 0;
+    mad.lo.u32 s, a, 8, m; st.shared.u32 [s], r2; bar.sync 0; ld.shared.u32 r5, [s]; add.u32 r2, r2, r5; bar.sync 0;
+    mad.lo.u32 s, t, 64, m; mad.lo.u32 r1, a, 8, s; and.b32 r3, a, 7; mad.lo.u32 r1, r3, 8, s; cvt.rn.f64.u32 e, r2; st.shared.f64 [r1], e; bar.sync 0;
+    mad.lo.u32 s, t, 8, m; ld.shared.f64 f, [s]; ld.shared.f64 e, [m+24]; add.rn.f64 f, f, e; cvt.rzi.u32.f64 r6, f; xor.b32 r2, r2, r6; st.global.u32 [q], r2;";
+
 /// Every comparison of integers that grow by lane with a bound that `%ctaid.x` selects, as bits of one word.
 fn compares() -> String {
     let mut body = "mul.wide.u32 p, %ctaid.x, 4; add.u64 p, x, p; ld.global.u32 n, [p]; ld.global.u32 b, [p+64]; mov.u32 a, 0;"
@@ -66,7 +74,8 @@ fn compares() -> String {
 }
 
 fn texts() -> String {
-    let all = [("scan", SCAN), ("sites", SITES), ("parts", PARTS), ("signs", SIGNS)];
+    let all =
+        [("scan", SCAN), ("sites", SITES), ("parts", PARTS), ("signs", SIGNS), ("tiles", TILE)];
     let all: String = all.iter().map(|(name, body)| kernel(name, body)).collect();
     HEAD.to_owned() + &all + &kernel("compares", &compares())
 }
@@ -91,6 +100,24 @@ fn guards_and_barriers_are_the_same() {
         run(&d, "sites", 2, block, &[from, to]);
         run(&d, "parts", 1, block, &[from, to]);
     }
+}
+
+#[test]
+fn tiles_of_known_steps_are_the_same() {
+    if !with_llvm("guards::tiles_of_known_steps_are_the_same") {
+        return;
+    }
+    let d = Device::new(&texts());
+    let words: Vec<u32> = (0..512u32).map(|n| n.wrapping_mul(0x9e37_79b9) ^ n << 13).collect();
+    let (from, to) = (d.upload(&words, |w| w.to_le_bytes()), d.alloc(4 << 10));
+    let kernel = d.kernel(d.find("tiles")).unwrap();
+    for block in [[16, 16, 1], [8, 16, 1], [4, 8, 1], [2, 16, 1], [16, 3, 1], [5, 9, 1]] {
+        kernel.improve(block).unwrap();
+        assert_eq!(kernel.by_llvm(block), Some(Ok(())), "{block:?}");
+        d.launch_with("tiles", [1; 3], block, 0, false, &[from, to]).unwrap();
+    }
+    // Lanes beyond the shared memory's end.
+    assert!(d.launch_with("tiles", [1; 3], [16, 20, 1], 0, false, &[from, to]).is_err());
 }
 
 #[test]
