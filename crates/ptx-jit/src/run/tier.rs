@@ -254,15 +254,14 @@ impl Variant {
         });
     }
 
-    /// Makes the better code, on this thread, and LLVM's.
+    /// Makes the better code, on this thread. LLVM's is made as always: later, aside, or before the first launch if
+    /// launches wait for it.
     ///
     /// # Errors
     /// As for the quick code, which stays then.
     pub(crate) fn improve(&self, source: &Source) -> Result<(), NotCompiled> {
-        self.asked.iter().for_each(|asked| asked.store(true, Ordering::Relaxed));
-        let improved = self.improve_first(source);
-        self.make_native(source, Whose::Any);
-        improved
+        self.asked[BEST].store(true, Ordering::Relaxed);
+        self.improve_first(source)
     }
 
     fn improve_first(&self, source: &Source) -> Result<(), NotCompiled> {
