@@ -5,11 +5,12 @@
 
 use super::emitter::{Emit, Refused, Val};
 use super::known::{KnownSteps, are_near};
+use super::pieces::are_pieces;
 use crate::simt::plan::shape::{Class, Shape};
 use crate::warp::INTERFACE;
 use cushim_ptx::ir::{Base, Inst, Src};
 use cushim_ptx::types::Space;
-use cushim_translate::llvm::{Type, Value};
+use cushim_translate::llvm::Value;
 use std::rc::Rc;
 
 /// Contiguous lanes.
@@ -30,8 +31,8 @@ pub(super) enum LaneAddresses {
     Row(Row),
     /// Known distances from a pointer; of all lanes of a full warp.
     Known(KnownSteps),
-    /// One per lane: byte offsets from a pointer.
-    Each { base: String, index: Value },
+    /// One per lane: byte offsets from a pointer. `apart`: they are known not to be contiguous.
+    Each { base: String, index: Value, apart: bool },
 }
 
 impl Emit<'_> {
@@ -119,7 +120,7 @@ impl Emit<'_> {
                 let by = b.with("mul", wide, *scale as i128 as u128);
                 (b.op("add", *offset, by), Rc::new(steps.map(|s| s.wrapping_mul(*scale))))
             }
-            _ => return Ok(Some(self.each(&v, class, memory))),
+            _ => return Ok(Some(self.each(&v, class, memory, false))),
         };
         let whole = self.full && inst.guard.is_none() && inst.sem.ty().bytes() == total;
         Ok(Some(match stride(&steps, total) {
@@ -127,7 +128,10 @@ impl Emit<'_> {
             None if whole && are_near(&steps, total) => {
                 LaneAddresses::Known(KnownSteps { first: pointer(self, at), steps })
             }
-            None => self.each(&v, class, memory),
+            None => {
+                let apart = !are_pieces(&steps, total);
+                self.each(&v, class, memory, apart)
+            }
         }))
     }
 
@@ -136,7 +140,7 @@ impl Emit<'_> {
     fn in_group(&mut self, inst: &Inst, total: u32) -> Option<LaneAddresses> {
         let Some(Src::Memory(Base::Reg(r, _), by)) = inst.src.first() else { return None };
         let narrow = inst.space(0) == Space::Shared && self.class(*r) == Class::Narrow;
-        if !narrow || inst.guard.is_some() || !self.groups.has(self.at) {
+        if !narrow || inst.guard.is_some() || !self.in_checked_group() {
             return None;
         }
         let (at, side) = match self.raw(*r) {
@@ -158,10 +162,16 @@ impl Emit<'_> {
         })
     }
 
-    pub(super) fn each(&mut self, v: &Val, class: Class, memory: Option<String>) -> LaneAddresses {
+    pub(super) fn each(
+        &mut self,
+        v: &Val,
+        class: Class,
+        memory: Option<String>,
+        apart: bool,
+    ) -> LaneAddresses {
         let wide = class == Class::Wide || memory.is_none();
         let index = self.lanes(v, if wide { 64 } else { 32 });
-        LaneAddresses::Each { base: memory.unwrap_or("null".into()), index }
+        LaneAddresses::Each { base: memory.unwrap_or("null".into()), index, apart }
     }
 
     /// The pointers of lanes, `more` bytes further.
@@ -187,48 +197,6 @@ impl Emit<'_> {
         self.b
             .line(&format!("{p} = getelementptr i8, ptr {first}, <32 x i64> <{}>", all.join(", ")));
         p
-    }
-
-    /// The pointer of lane 0 if the active lanes are contiguous, and whether they are.
-    pub(super) fn contiguous(
-        &mut self,
-        base: &str,
-        index: Value,
-        width: u32,
-        mask: Value,
-    ) -> (String, Value) {
-        let bits = index.ty.bits();
-        let all = self.vector().typed(index);
-        // Lane 0's address if the first active lane is in a row.
-        let b = self.scalar();
-        let lane =
-            b.intrinsic("llvm.cttz", &[Type::Int(32)], Type::Int(32), &[mask], &["i1 false"]);
-        let lane = b.with("and", lane, 31);
-        let l = b.typed(lane);
-        let own = b.result(index.ty, &format!("extractelement {all}, {l}"));
-        let lane = b.fit(lane, bits);
-        let back = b.with("mul", lane, width.into());
-        let zero = b.op("sub", own, back);
-        let splat = self.splat(zero);
-        let steps: Vec<String> = (0..32).map(|l| format!("i{bits} {}", l * width)).collect();
-        let splat = self.vector().typed(splat);
-        let row = format!("add {splat}, <{}>", steps.join(", "));
-        let row = self.vector().result(index.ty, &row);
-        let same = self.vector().icmp("eq", row, index);
-        let same = self.mask(same);
-        let b = self.scalar();
-        let apart = b.not(same);
-        let apart = b.op("and", apart, mask);
-        let contiguous = b.icmp_with("eq", apart, 0);
-        // In shared memory (32 bits), lane 0's address may be below its begin if a later lane is the first active one.
-        let zero = b.extended(zero, 64, true);
-        let zero = b.typed(zero);
-        let p = self.pointer();
-        match base {
-            "null" => self.b.line(&format!("{p} = inttoptr {zero} to ptr")),
-            base => self.b.line(&format!("{p} = getelementptr i8, ptr {base}, {zero}")),
-        }
-        (p, contiguous)
     }
 }
 

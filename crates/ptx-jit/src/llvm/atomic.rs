@@ -62,11 +62,11 @@ impl Emit<'_> {
             return Ok(false);
         }
         let memory = shared.then(|| self.constant_pointer(INTERFACE.warp.shared));
-        let addresses = self.each(address, *wide, memory);
+        let addresses = self.each(address, *wide, memory, false);
         let act = self.act;
         let go = self.in_range(&addresses, inst, ty.bytes(), act);
         self.leave_unless(go);
-        let LaneAddresses::Each { base, index } = addresses else { return Ok(false) };
+        let LaneAddresses::Each { base, index, .. } = addresses else { return Ok(false) };
         let operand = self.lanes(operand, ty.bits());
         let wanted = inst.dst.first().filter(|dst| match dst {
             Dst::Reg(r, _) => self.is_read(*r),

@@ -6,6 +6,8 @@
 
 use super::emitter::{Emit, Refused, Val, entry_label};
 use super::group::Groups;
+use super::predicate::has_masks;
+use super::wide::Wides;
 use crate::simt::plan::region::{Edge, Term, writes};
 use crate::simt::plan::shape::Shape;
 use crate::warp::{FAULT, Which};
@@ -60,10 +62,20 @@ impl Emit<'_> {
         let plan = self.plan;
         let region = &plan.regions[k];
         let blended = if full { BTreeSet::new() } else { self.keep_old(k) };
-        self.groups = match full {
-            true => Groups::of_region(self.f, plan, k),
-            false => Groups::default(),
+        self.groups = Groups::of_region(self.f, plan, k);
+        // Processors with AVX-512 have gathers.
+        self.wides = match has_masks() {
+            true => Wides::default(),
+            false => Wides::of_region(self.f, plan, k),
         };
+        // The region's code is emitted twice.
+        if full {
+            for n in 0..self.groups.all.len() + self.wides.all.len() {
+                let name = self.holds_name(n);
+                self.b.variable(&format!("{name} = alloca i1"));
+            }
+            self.declare_wides();
+        }
         for at in region.start..region.end {
             self.at = at;
             if !full && self.entries.contains(&(k, at)) {
@@ -72,9 +84,15 @@ impl Emit<'_> {
                 self.b.label(&entry);
                 self.act = self.load_variable("act");
             }
-            for group in self.groups.before(at) {
+            for (n, group) in self.groups.before(at) {
                 let holds = self.group_in_range(&group);
-                self.leave_unless(holds);
+                match full {
+                    true => self.leave_unless(holds),
+                    false => self.set_holds(n, holds),
+                }
+            }
+            for (n, wide) in self.wides.before(at) {
+                self.load_wide(n, &wide);
             }
             let inst = &self.f.code[at];
             self.read_guard(inst.guard);

@@ -3,6 +3,7 @@
 //! Owns the state, fields of the warp, names. Must not know instructions.
 
 use super::group::Groups;
+use super::wide::Wides;
 use crate::simt::plan::Plan;
 use crate::simt::plan::set::Set;
 use crate::simt::plan::shape::{Class, Shape};
@@ -82,6 +83,7 @@ pub(super) struct Emit<'a> {
     pub(super) entries: BTreeSet<(usize, usize)>,
     /// The groups of the current region.
     pub(super) groups: Groups,
+    pub(super) wides: Wides,
     /// The masks of `<32 x i1>` vectors, if the IR has both.
     pub(super) masks: HashMap<Value, Value>,
     /// Filled addresses, by addresses and mask: see [`Emit::fill_inactive`].
@@ -169,6 +171,9 @@ impl Emit<'_> {
     /// of which nothing has been done.
     pub(super) fn leave_unless(&mut self, holds: Value) {
         self.entries.insert((self.region, self.at));
+        for n in 0..self.groups.all.len() + self.wides.all.len() {
+            self.set_holds(n, Value::int(1, 0));
+        }
         let (on, entry) = (self.label(), entry_label(self.region, self.at));
         self.likely(holds, &on, &entry);
         self.b.label(&on);

@@ -74,14 +74,19 @@ impl Groups {
         self.of.contains_key(&at)
     }
 
+    /// The number of an access's group.
+    pub(super) fn number(&self, at: usize) -> Option<usize> {
+        self.of.get(&at).copied()
+    }
+
     /// Whether an access is in no group, or the first of its group.
     pub(super) fn is_first(&self, at: usize) -> bool {
         self.of.get(&at).is_none_or(|n| self.all[*n].first == at)
     }
 
-    /// The groups whose check stands before an instruction.
-    pub(super) fn before(&self, at: usize) -> Vec<Group> {
-        self.all.iter().filter(|g| g.first == at).cloned().collect()
+    /// The groups whose check stands before an instruction, and their numbers.
+    pub(super) fn before(&self, at: usize) -> Vec<(usize, Group)> {
+        self.all.iter().cloned().enumerate().filter(|(_, g)| g.first == at).collect()
     }
 }
 

@@ -11,6 +11,29 @@ use cushim_translate::llvm::Value;
 const ALL: Value = Value::int(32, 0xffff_ffff);
 
 impl Emit<'_> {
+    /// Does an access in one of two ways: `quick` if a check holds. Full warps leave to any-lanes code otherwise.
+    pub(super) fn quick_or(
+        &mut self,
+        holds: Value,
+        quick: &mut dyn FnMut(&mut Self) -> Result<(), Refused>,
+        usual: &mut dyn FnMut(&mut Self) -> Result<(), Refused>,
+    ) -> Result<(), Refused> {
+        if self.full && self.guard.is_none() {
+            self.leave_unless(holds);
+            return quick(self);
+        }
+        let [yes, no, next] = [(); 3].map(|()| self.label());
+        self.branch(holds, &yes, &no);
+        self.b.label(&yes);
+        quick(self)?;
+        self.jump(&next);
+        self.b.label(&no);
+        usual(self)?;
+        self.jump(&next);
+        self.b.label(&next);
+        Ok(())
+    }
+
     /// Does an access for the lanes of a mask: `whole` for a full warp whose addresses are in range, `some` for any
     /// other mask that is not empty.
     pub(super) fn guarded(

@@ -6,6 +6,7 @@
 
 use super::emitter::{Emit, LANES};
 use super::lookup::line;
+use super::pieces::joined;
 use crate::simt::plan::shape::Steps;
 use cushim_translate::llvm::{Type, Value};
 
@@ -91,19 +92,8 @@ impl Emit<'_> {
                 }),
             });
         }
-        let mut lanes = count;
-        while parts.len() > 1 {
-            let ty = format!("<{lanes} x i{bits}>");
-            let both: Vec<String> = (0..2 * lanes).map(|lane| format!("i32 {lane}")).collect();
-            let order = format!("<{} x i32> <{}>", 2 * lanes, both.join(", "));
-            let joined = parts.chunks(2).map(|pair| {
-                line(b, &format!("shufflevector {ty} {}, {ty} {}, {order}", pair[0], pair[1]))
-            });
-            (parts, lanes) = (joined.collect(), 2 * lanes);
-        }
-        let all = parts.pop().unwrap_or_default();
-        let b = self.vector();
-        b.result(Type::Int(bits), &format!("freeze <{LANES} x i{bits}> {all}"))
+        let all = joined(b, bits, (count as u32, LANES), parts);
+        self.vector().result(Type::Int(bits), &format!("freeze <{LANES} x i{bits}> {all}"))
     }
 
     /// Stores each lane's value, in the order of lanes.

@@ -8,6 +8,7 @@
 use super::address::{LaneAddresses, Row};
 use super::emitter::{Emit, LANES, Refused, Val};
 use super::group;
+use super::predicate::has_masks;
 use crate::simt::plan::shape::Class;
 use crate::warp::{INTERFACE, Which};
 use cushim_ptx::Level;
@@ -43,6 +44,30 @@ impl Emit<'_> {
         if self.parameter(inst)? {
             return Ok(());
         }
+        let (width, parts) = (access.element.bytes(), inst.dst.len());
+        if let Some(done) = self.loaded_wide(inst) {
+            return done;
+        }
+        let compact =
+            if inst.guard.is_some() || parts != 1 { None } else { self.compact(inst, width) };
+        if let Some((compact, here)) = compact {
+            return self.quick_or(
+                here,
+                &mut |e| {
+                    let v = e.read_compact(&compact);
+                    let to = if e.results(inst)[0] == Class::Wide { 64 } else { 32 };
+                    let v = e.vector().extended(v, to, inst.sem.ty().is_signed());
+                    e.set(inst.dst[0], Val::Lanes(v))
+                },
+                &mut |e| e.load_usual(inst),
+            );
+        }
+        self.load_usual(inst)
+    }
+
+    /// A load without shuffles of lanes.
+    pub(super) fn load_usual(&mut self, inst: &Inst) -> Result<(), Refused> {
+        let Operation::Load(access) = inst.sem else { return Ok(()) };
         let (width, parts) = (access.element.bytes(), inst.dst.len());
         let classes = self.results(inst);
         let mask = self.guard_mask();
@@ -99,8 +124,7 @@ impl Emit<'_> {
             merged.push(name);
         }
         let (fast, slow, merge) = (self.label(), self.label(), self.label());
-        let go = self.in_range(addresses, inst, total, mask);
-        self.likely(go, &fast, &slow);
+        self.branch_if_in_range((inst, addresses), total, mask, &fast, &slow);
         self.b.label(&fast);
         for (k, name) in merged.iter().enumerate() {
             let v = self.read(load, k as u32, mask);
@@ -141,7 +165,7 @@ impl Emit<'_> {
 
     /// Whether a load stays if its value is unused: it may fault. Shared memory and variables of the module are always
     /// mapped.
-    fn is_kept(&self, inst: &Inst) -> bool {
+    pub(super) fn is_kept(&self, inst: &Inst) -> bool {
         inst.space(0) != Space::Shared && !group::of_variable(self.module, inst)
     }
 
@@ -155,7 +179,7 @@ impl Emit<'_> {
         mask: Value,
     ) -> bool {
         if inst.guard.is_none()
-            && (group::of_variable(self.module, inst) || self.groups.has(self.at))
+            && (group::of_variable(self.module, inst) || self.in_checked_group())
         {
             return true;
         }
@@ -260,26 +284,28 @@ impl Emit<'_> {
                 let first = first.clone();
                 self.read_row(&first, bits, mask)
             }
+            LaneAddresses::Row(Row { first, .. }) if mask.constant() == Some(0xffff_ffff) => {
+                let first = first.clone();
+                self.read_words(&first, bits, (k, parts))
+            }
             LaneAddresses::Row(Row { first, stride }) => {
                 let (first, stride) = (first.clone(), *stride);
                 let p = self.filled_row(&first, stride, more, mask);
                 self.gather(&p, bits, mask)
             }
             LaneAddresses::Known(at) => self.read_known(at, bits),
-            LaneAddresses::Each { base, index } => {
+            LaneAddresses::Each { base, index, apart } => {
                 let taken = if has_masks() { *index } else { self.fill_inactive(*index, mask) };
                 let p = self.pointers(base, taken, more);
-                if parts > 1 || width < 4 {
+                if parts > 1 || width < 4 || *apart {
                     return self.gather(&p, bits, mask);
                 }
-                // Are the lanes contiguous?
                 let (row, each, next) = (self.label(), self.label(), self.label());
-                let (first, contiguous) = self.contiguous(base, *index, width, mask);
+                let pieces = self.branch_if_pieces((base, *index), width, &row, &each);
                 let name = format!("%m{}", self.b.number());
                 self.b.variable(&format!("{name} = alloca <32 x i{bits}>"));
-                self.branch(contiguous, &row, &each);
                 self.b.label(&row);
-                let v = self.read_row(&first, bits, mask);
+                let v = self.read_pieces(&pieces, bits, mask);
                 let v = self.vector().typed(v);
                 self.b.line(&format!("store {v}, ptr {name}"));
                 self.jump(&next);
@@ -323,7 +349,7 @@ impl Emit<'_> {
 
     /// Keeps a load whose value nobody reads, as it may fault. LLVM cannot merge volatile loads, so each register of
     /// the value is an operand of empty inline assembly.
-    fn keep_alive(&mut self, v: Value) {
+    pub(super) fn keep_alive(&mut self, v: Value) {
         let bits = v.ty.bits();
         let (register, class) = match Level::in_use() {
             Ok(Level::V4) => (512, "v"),
@@ -378,9 +404,4 @@ impl Emit<'_> {
         );
         self.vector().result(Type::Int(bits), &text)
     }
-}
-
-/// Whether the processor has mask registers (AVX-512).
-fn has_masks() -> bool {
-    matches!(Level::in_use(), Ok(Level::V4))
 }

@@ -12,6 +12,7 @@ mod asked;
 mod atomic;
 mod by_lanes;
 mod collective;
+mod compact;
 mod control;
 mod emitter;
 mod group;
@@ -22,6 +23,7 @@ mod lookup;
 mod memory;
 pub(crate) mod object;
 mod operand;
+mod pieces;
 mod predicate;
 mod process;
 mod pure;
@@ -35,7 +37,10 @@ mod sfu;
 mod spawn;
 mod steps;
 mod store;
+mod strip;
+mod wide;
 pub(crate) mod wire;
+mod words;
 
 use crate::simt::calls::Lowered;
 use crate::simt::plan::{Layout, Plan};
@@ -186,6 +191,7 @@ fn emitter<'a>(module: &'a Module, f: &'a Function, plan: &'a Plan) -> Emit<'a> 
         same: same::same(f, plan),
         entries: BTreeSet::new(),
         groups: Groups::default(),
+        wides: wide::Wides::default(),
         masks: HashMap::new(),
         filled: HashMap::new(),
         module,

@@ -9,6 +9,11 @@ use cushim_ptx::Level;
 use cushim_ptx::sem::BitOp;
 use cushim_translate::llvm::{Type, Value};
 
+/// Whether the processor has mask registers (AVX-512).
+pub(super) fn has_masks() -> bool {
+    matches!(Level::in_use(), Ok(Level::V4))
+}
+
 impl Emit<'_> {
     /// A mask as a `<32 x i1>` vector.
     pub(super) fn lanes_of_mask(&mut self, mask: Value) -> Value {
@@ -17,7 +22,7 @@ impl Emit<'_> {
             Some(0xffff_ffff) => return Value::int(1, 1),
             _ => {}
         }
-        let v = if matches!(Level::in_use(), Ok(Level::V4)) {
+        let v = if has_masks() {
             let mask = self.scalar().typed(mask);
             self.vector().result(Type::Int(1), &format!("bitcast {mask} to <32 x i1>"))
         } else {

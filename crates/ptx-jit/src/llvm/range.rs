@@ -5,9 +5,9 @@
 use super::address::{LaneAddresses, Row};
 use super::emitter::{Emit, LANES, Val};
 use super::group::Group;
+use super::predicate::has_masks;
 use crate::simt::plan::shape::Shape;
 use crate::warp::INTERFACE;
-use cushim_ptx::Level;
 use cushim_ptx::ir::{Base, Inst, Src};
 use cushim_ptx::types::Space;
 use cushim_translate::llvm::{Type, Value};
@@ -81,11 +81,16 @@ impl Emit<'_> {
         self.range(&p, Length::Upto(length, whole), shared, total)
     }
 
+    /// Whether bytes from a pointer on are in shared memory, and the pointer is a multiple of `align`.
+    pub(super) fn all_in_shared(&mut self, first: &str, bytes: i64, align: u32) -> Value {
+        self.range(first, Length::Fixed(bytes), true, align)
+    }
+
     /// The same for per-lane addresses.
     fn each_in_range(&mut self, index: Value, shared: bool, total: u32, mask: Value) -> Value {
-        if !matches!(Level::in_use(), Ok(Level::V4)) {
+        if !has_masks() {
             let index = self.fill_inactive(index, mask);
-            return self.all_in_range(index, shared, total);
+            return self.all_in_range(index, shared, total, total);
         }
         let (base, size) = self.memory(shared);
         let b = self.scalar();
@@ -123,7 +128,13 @@ impl Emit<'_> {
     /// The same for all lanes, by an or-reduction in place of comparisons: if a lane is out of range, its offset from
     /// the begin, or the rest of the memory after it, is negative, as memories are smaller than half of their address
     /// space.
-    fn all_in_range(&mut self, index: Value, shared: bool, total: u32) -> Value {
+    pub(super) fn all_in_range(
+        &mut self,
+        index: Value,
+        shared: bool,
+        total: u32,
+        align: u32,
+    ) -> Value {
         let (base, size) = self.memory(shared);
         let bits = index.ty.bits();
         let room = (shared && i64::from(total) > self.shared_size)
@@ -143,7 +154,7 @@ impl Emit<'_> {
         let b = self.scalar();
         let signs = b.op("or", from, left);
         let inside = b.icmp_with("sge", signs, 0);
-        let low = b.with("and", from, u128::from(total) - 1);
+        let low = b.with("and", from, u128::from(align) - 1);
         let aligned = b.icmp_with("eq", low, 0);
         let all = b.op("and", inside, aligned);
         match room {
@@ -153,7 +164,7 @@ impl Emit<'_> {
     }
 
     /// The bitwise or of all lanes.
-    fn or_of_lanes(&mut self, v: Value) -> Value {
+    pub(super) fn or_of_lanes(&mut self, v: Value) -> Value {
         let bits = v.ty.bits();
         let name = format!("@llvm.vector.reduce.or.v{LANES}i{bits}");
         self.b.declare(&format!("declare i{bits} {name}(<{LANES} x i{bits}>)"));
@@ -187,6 +198,44 @@ impl Emit<'_> {
             Some(straight) => self.scalar().op("and", holds, straight),
             None => holds,
         }
+    }
+
+    /// Whether the current access's group was checked before it: full warps whose check fails leave.
+    pub(super) fn in_checked_group(&self) -> bool {
+        self.full && self.groups.has(self.at)
+    }
+
+    /// In any-lanes code: records whether all lanes of group `n`, active or not, are in range.
+    pub(super) fn set_holds(&mut self, n: usize, holds: Value) {
+        let name = self.holds_name(n);
+        let holds = self.scalar().typed(holds);
+        self.b.line(&format!("store {holds}, ptr {name}"));
+    }
+
+    /// The alloca of whether group `n` of this region holds.
+    pub(super) fn holds_name(&self, n: usize) -> String {
+        format!("%q{}g{n}", self.region)
+    }
+
+    /// Branches to `fast` if all active lanes are in range.
+    pub(super) fn branch_if_in_range(
+        &mut self,
+        (inst, addresses): (&Inst, &LaneAddresses),
+        total: u32,
+        mask: Value,
+        fast: &str,
+        slow: &str,
+    ) {
+        // Inactive lanes may be in range, and yet not mapped: only rows are read under a mask.
+        let checked = inst.guard.is_none() && !matches!(addresses, LaneAddresses::Each { .. });
+        if let Some(n) = self.groups.number(self.at).filter(|_| checked) {
+            let (name, alone) = (self.holds_name(n), self.label());
+            let holds = self.scalar().result(Type::Int(1), &format!("load i1, ptr {name}"));
+            self.branch(holds, fast, &alone);
+            self.b.label(&alone);
+        }
+        let go = self.in_range(addresses, inst, total, mask);
+        self.likely(go, fast, slow);
     }
 
     /// Whether all accesses of a group are in range and aligned.

@@ -71,6 +71,11 @@ impl Emit<'_> {
         self.b.line(&format!("store i32 {ROUNDS}, ptr %rounds"));
         self.jump("block");
         self.b.label("block");
+        self.b.line("store ptr %first, ptr %warp");
+        let strips = self.has_strips(resumed);
+        if strips {
+            self.begin_strip();
+        }
         self.set_variable("turning", Value::int(32, 0));
         self.begin_round(FRESH);
 
@@ -112,9 +117,9 @@ impl Emit<'_> {
         self.b.line(&format!("store i32 0, ptr {p}"));
         self.prevent_together();
         self.jump("next");
-        self.next_warp();
+        self.next_warp(strips);
         self.turned(resumed);
-        self.next_block();
+        self.next_block(strips);
     }
 
     /// Begins a round of a kind.
@@ -243,8 +248,11 @@ impl Emit<'_> {
         }
     }
 
-    fn next_warp(&mut self) {
+    fn next_warp(&mut self, strips: bool) {
         self.b.label("next");
+        if strips {
+            self.along_strip();
+        }
         let next = self.constant_pointer(INTERFACE.warp.next);
         self.b.line(&format!("store ptr {next}, ptr %warp"));
         let number = self.load_variable("number");
@@ -285,13 +293,12 @@ impl Emit<'_> {
     }
 
     /// A block has ended: starts the next one along x, if there is one.
-    fn next_block(&mut self) {
+    fn next_block(&mut self, strips: bool) {
         self.b.label("over");
-        let loops = self.pointer();
-        let at = INTERFACE.warp.warps;
-        self.b.line(&format!("{loops}w = getelementptr i8, ptr %first, i64 {at}"));
-        self.b.line(&format!("{loops} = load ptr, ptr {loops}w, !invariant.load !0"));
-        let left = self.offset_by(&loops, INTERFACE.warps.left);
+        if strips {
+            self.end_strip();
+        }
+        let (left, x) = self.left_and_block();
         let v = self.scalar().result(Type::Int(32), &format!("load i32, ptr {left}"));
         let none = self.scalar().icmp_with("eq", v, 0);
         self.branch(none, "done", "following");
@@ -299,7 +306,6 @@ impl Emit<'_> {
         let v = self.scalar().with("sub", v, 1);
         let v = self.scalar().typed(v);
         self.b.line(&format!("store {v}, ptr {left}"));
-        let x = self.offset_by(&loops, INTERFACE.warps.block);
         let v = self.scalar().result(Type::Int(32), &format!("load i32, ptr {x}"));
         let v = self.scalar().with("add", v, 1);
         let v = self.scalar().typed(v);

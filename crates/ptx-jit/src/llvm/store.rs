@@ -4,12 +4,24 @@
 
 use super::address::{LaneAddresses, Row};
 use super::emitter::{Emit, LANES, Refused, Val};
+use super::predicate::has_masks;
 use crate::simt::plan::shape::Class;
 use crate::warp::{INTERFACE, Which};
-use cushim_ptx::Level;
 use cushim_ptx::ir::{Inst, Src};
 use cushim_ptx::sem::Operation;
+use cushim_ptx::types::Space;
 use cushim_translate::llvm::{Type, Value};
+
+/// A value of a store.
+#[derive(Clone, Copy)]
+struct Part {
+    /// Its bytes, its number, and how many the store has.
+    width: u32,
+    k: u32,
+    of: u32,
+    /// Whether it goes to shared memory, which no other thread accesses meanwhile.
+    shared: bool,
+}
 
 impl Emit<'_> {
     pub(super) fn store(&mut self, inst: &Inst) -> Result<(), Refused> {
@@ -28,18 +40,40 @@ impl Emit<'_> {
             values.push((self.operand(src, c)?, c));
         }
         let mask = self.guard_mask();
+        if let Some((compact, here)) = self.compact(inst, width * parts as u32) {
+            let v = self.lanes(&values[0].0, width * 8);
+            return self.quick_or(
+                here,
+                &mut |e| {
+                    e.write_compact(&compact, v, mask);
+                    Ok(())
+                },
+                &mut |e| e.store_usual(inst, &values, mask),
+            );
+        }
+        self.store_usual(inst, &values, mask)
+    }
+
+    /// A store without shuffles of lanes.
+    fn store_usual(
+        &mut self,
+        inst: &Inst,
+        values: &[(Val, Class)],
+        mask: Value,
+    ) -> Result<(), Refused> {
+        let Operation::Store(access) = inst.sem else { return Ok(()) };
+        let (width, parts) = (access.element.bytes(), values.len());
         let Some(addresses) = self.addresses(inst, width * parts as u32)? else {
             return self.guarded(inst, None, mask, &mut |_| Ok(()), &mut |e| {
-                e.store_by_helper(inst, &values, mask)
+                e.store_by_helper(inst, values, mask)
             });
         };
         let total = width * parts as u32;
         let whole = &mut |e: &mut Self| {
-            e.write_parts(&addresses, width, &values, Value::int(32, 0xffff_ffff));
+            e.write_parts(inst, &addresses, width, values, Value::int(32, 0xffff_ffff));
             Ok(())
         };
-        let some =
-            &mut |e: &mut Self| e.store_some(inst, &addresses, (total, width), &values, mask);
+        let some = &mut |e: &mut Self| e.store_some(inst, &addresses, (total, width), values, mask);
         self.guarded(
             inst,
             Some((&addresses, total)).filter(|_| !matches!(addresses, LaneAddresses::Each { .. })),
@@ -59,14 +93,13 @@ impl Emit<'_> {
         mask: Value,
     ) -> Result<(), Refused> {
         if self.without_slow_path(inst, addresses, total, mask) {
-            self.write_parts(addresses, width, values, mask);
+            self.write_parts(inst, addresses, width, values, mask);
             return Ok(());
         }
         let (fast, slow, next) = (self.label(), self.label(), self.label());
-        let go = self.in_range(addresses, inst, total, mask);
-        self.likely(go, &fast, &slow);
+        self.branch_if_in_range((inst, addresses), total, mask, &fast, &slow);
         self.b.label(&fast);
-        self.write_parts(addresses, width, values, mask);
+        self.write_parts(inst, addresses, width, values, mask);
         self.jump(&next);
         self.b.label(&slow);
         self.store_by_helper(inst, values, mask)?;
@@ -77,11 +110,20 @@ impl Emit<'_> {
 
     fn write_parts(
         &mut self,
+        inst: &Inst,
         addresses: &LaneAddresses,
         width: u32,
         values: &[(Val, Class)],
         mask: Value,
     ) {
+        let shared = inst.space(0) == Space::Shared;
+        if let LaneAddresses::Row(Row { first, .. }) = addresses
+            && values.len() > 1
+            && mask.constant() == Some(0xffff_ffff)
+        {
+            let words: Vec<Value> = values.iter().map(|(v, _)| self.lanes(v, width * 8)).collect();
+            return self.write_words(first, &words);
+        }
         for (k, (v, _)) in values.iter().enumerate() {
             match (addresses, v.uniform()) {
                 // All lanes store this value, so one store does.
@@ -94,21 +136,15 @@ impl Emit<'_> {
                 }
                 _ => {
                     let v = self.lanes(v, width * 8);
-                    self.write(addresses, width, k as u32, values.len() as u32, v, mask);
+                    let part = Part { width, k: k as u32, of: values.len() as u32, shared };
+                    self.write(addresses, part, v, mask);
                 }
             }
         }
     }
 
-    fn write(
-        &mut self,
-        addresses: &LaneAddresses,
-        width: u32,
-        k: u32,
-        parts: u32,
-        v: Value,
-        mask: Value,
-    ) {
+    fn write(&mut self, addresses: &LaneAddresses, part: Part, v: Value, mask: Value) {
+        let Part { width, k, of: parts, shared } = part;
         let more = u64::from(k * width);
         match addresses {
             LaneAddresses::One(p) => {
@@ -130,23 +166,30 @@ impl Emit<'_> {
                 let one = self.scalar().typed(one);
                 self.b.line(&format!("store {one}, ptr {p}, align {width}"));
             }
-            LaneAddresses::Row(Row { first, .. }) if parts == 1 => self.write_row(first, v, mask),
+            LaneAddresses::Row(Row { first, .. }) if parts == 1 => {
+                self.write_row(first, v, mask, shared);
+            }
             LaneAddresses::Row(Row { first, stride }) => {
                 let p = self.pointers_of_row(first, *stride, more);
                 self.scatter(&p, v, mask);
             }
             LaneAddresses::Known(at) => self.write_known(at, v),
-            LaneAddresses::Each { base, index } => {
+            LaneAddresses::Each { base, index, apart } => {
                 let p = self.pointers(base, *index, more);
-                if parts > 1 || width < 4 {
+                if parts > 1 || width < 4 || *apart {
                     self.scatter(&p, v, mask);
                     return;
                 }
                 let (row, each, next) = (self.label(), self.label(), self.label());
-                let (first, contiguous) = self.contiguous(base, *index, width, mask);
-                self.branch(contiguous, &row, &each);
+                let pieces = self.branch_if_pieces((base, *index), width, &row, &each);
                 self.b.label(&row);
-                self.write_row(&first, v, mask);
+                let ours = shared && mask.constant().is_none() && !has_masks();
+                if ours {
+                    let (all, here) = (self.all_in_range(*index, true, width, width), self.label());
+                    self.branch(all, &here, &each);
+                    self.b.label(&here);
+                }
+                self.write_pieces(&pieces, v, mask, ours);
                 self.jump(&next);
                 self.b.label(&each);
                 self.scatter(&p, v, mask);
@@ -156,23 +199,40 @@ impl Emit<'_> {
         }
     }
 
-    fn write_row(&mut self, first: &str, v: Value, mask: Value) {
+    fn write_row(&mut self, first: &str, v: Value, mask: Value, shared: bool) {
         let bits = v.ty.bits();
         let align = bits / 8;
-        let v = self.vector().typed(v);
         if mask.constant() == Some(0xffff_ffff) {
+            let v = self.vector().typed(v);
             self.b.line(&format!("store {v}, ptr {first}, align {align}"));
             return;
         }
-        let lanes = self.lanes_of_mask(mask);
-        let lanes = self.vector().typed(lanes);
-        let name = format!("@llvm.masked.store.v32i{bits}.p0");
-        self.b.declare(&format!("declare void {name}(<32 x i{bits}>, ptr, i32, <32 x i1>)"));
-        self.b.line(&format!("call void {name}({v}, ptr {first}, i32 {align}, {lanes})"));
+        if has_masks() {
+            let lanes = self.lanes_of_mask(mask);
+            let [v, lanes] = [v, lanes].map(|v| self.vector().typed(v));
+            let name = format!("@llvm.masked.store.v32i{bits}.p0");
+            self.b.declare(&format!("declare void {name}(<32 x i{bits}>, ptr, i32, <32 x i1>)"));
+            self.b.line(&format!("call void {name}({v}, ptr {first}, i32 {align}, {lanes})"));
+            return;
+        }
+        let pieces = self.pieces_of_row(first, align);
+        if !shared {
+            return self.write_pieces(&pieces, v, mask, false);
+        }
+        let [whole, some, next] = [(); 3].map(|()| self.label());
+        let all = self.all_in_shared(first, (LANES * align).into(), align);
+        self.branch(all, &whole, &some);
+        self.b.label(&whole);
+        self.write_pieces(&pieces, v, mask, true);
+        self.jump(&next);
+        self.b.label(&some);
+        self.write_pieces(&pieces, v, mask, false);
+        self.jump(&next);
+        self.b.label(&next);
     }
 
     fn scatter(&mut self, pointers: &str, v: Value, mask: Value) {
-        if mask.constant().is_none() && !matches!(Level::in_use(), Ok(Level::V4)) {
+        if mask.constant().is_none() && !has_masks() {
             return self.scatter_by_lanes(pointers, v, mask);
         }
         let bits = v.ty.bits();

@@ -3,11 +3,11 @@
 use super::again::with_llvm;
 use cushim_testkit::device::Device;
 
-const HEAD: &str =
+pub(super) const HEAD: &str =
     ".version 8.0\n.target sm_80\n.address_size 64\n.shared .align 16 .b8 tile[1024];\n";
 
 /// A kernel with registers and a prologue for all tests: `p` and `q` are its arguments plus four bytes per thread.
-fn kernel(name: &str, body: &str) -> String {
+pub(super) fn kernel(name: &str, body: &str) -> String {
     format!(
         ".entry {name}(.param .u64 from, .param .u64 to) {{
         .reg .u64 p; .reg .u64 q; .reg .u64 x; .reg .u64 y; .reg .u32 t; .reg .u32 a; .reg .u32 b; .reg .u32 n; .reg .u32 s; .reg .u32 m;

@@ -4,6 +4,7 @@
 mod again;
 mod broken;
 mod guards;
+mod lanes;
 mod process;
 mod random;
 
