@@ -120,3 +120,30 @@ impl Emit<'_> {
         b.line(&format!("store {ty} {both}, ptr {first}, align {align}"));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::elements;
+
+    #[test]
+    fn elements_reach_to_the_grid_on_both_sides() {
+        let every_second = std::array::from_fn(|lane| 8 * lane as i64);
+        let (from, count, places) = elements(&every_second, 0, 4).unwrap();
+        assert_eq!((from, count, places[0], places[31]), (0, 64, 0, 62));
+        // The next word is in the same vectors.
+        let (from, count, places) = elements(&every_second, 4, 4).unwrap();
+        assert_eq!((from, count, places[0], places[31]), (0, 64, 1, 63));
+        let falling = std::array::from_fn(|lane| -8 * lane as i64);
+        let (from, count, places) = elements(&falling, 1016, 4).unwrap();
+        assert_eq!((from, count, places[0], places[31]), (768, 64, 62, 0));
+    }
+
+    #[test]
+    fn lanes_of_one_address_or_far_apart_are_none() {
+        assert!(elements(&std::array::from_fn(|lane| 4 * (lane as i64 / 2)), 0, 4).is_none());
+        assert!(elements(&std::array::from_fn(|lane| 16 * lane as i64), 0, 4).is_none());
+        assert!(elements(&std::array::from_fn(|lane| 8 * lane as i64), 2, 4).is_none());
+        // Within 64 elements, but not within the grid's.
+        assert!(elements(&std::array::from_fn(|lane| 8 * lane as i64), 8, 4).is_none());
+    }
+}

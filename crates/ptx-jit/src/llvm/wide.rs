@@ -109,3 +109,23 @@ fn may_pass(inst: &Inst) -> bool {
         op => op.is_pure(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Wides;
+
+    #[test]
+    fn neighbours_are_taken_by_fours_and_twos() {
+        let mut wides = Wides::default();
+        let loads =
+            [(9, 8), (3, 0), (5, 4), (7, 12), (11, 20), (13, 24), (15, 40), (17, 4), (19, 28)];
+        wides.add((1, false), &loads);
+        let all: Vec<_> = wides.all.iter().map(|w| (w.first, w.low, w.count)).collect();
+        assert_eq!(all, [(3, 0, 4), (11, 20, 2)]);
+        assert_eq!(
+            [3, 9, 17, 13].map(|at| wides.of(at)),
+            [Some((0, 0)), Some((0, 2)), Some((0, 1)), Some((1, 1))]
+        );
+        assert_eq!([15, 19].map(|at| wides.of(at)), [None, None]);
+    }
+}
