@@ -31,6 +31,11 @@ pub fn with_llvm(test: &str) -> bool {
     again(test, "1")
 }
 
+/// As [`with_llvm`], and again with the code for processors with masks, which is not kept.
+pub fn with_both(test: &str) -> bool {
+    again(test, "1") || run(test, "1", &[("CUSHIM_LLVM_MASKS", "1"), ("CUSHIM_CACHE", "off")])
+}
+
 /// What such a process prints if there is no library.
 pub const NONE: &str = "left out: no libLLVM";
 
@@ -47,8 +52,13 @@ pub fn again(test: &str, waits: &str) -> bool {
             Some(Err(why)) => panic!("{why}"),
         };
     }
+    run(test, waits, &[])
+}
+
+fn run(test: &str, waits: &str, more: &[(&str, &str)]) -> bool {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", test, "--nocapture"]).env("CUSHIM_LLVM_WAIT", waits);
+    command.envs(more.iter().copied());
     if let Some(library) = library() {
         command.env("CUSHIM_LLVM", library);
     } else if std::env::var_os("CUSHIM_LLVM").is_none_or(|v| v == "off") {

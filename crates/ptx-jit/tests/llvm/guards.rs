@@ -1,6 +1,6 @@
 //! Guarded accesses, scalar comparisons, and warps that reach barriers together or not.
 
-use super::again::with_llvm;
+use super::again::with_both;
 use cushim_testkit::device::Device;
 
 pub(super) const HEAD: &str =
@@ -89,7 +89,7 @@ fn run(d: &Device, name: &str, grid: u32, block: u32, args: &[u64]) {
 
 #[test]
 fn guards_and_barriers_are_the_same() {
-    if !with_llvm("guards::guards_and_barriers_are_the_same") {
+    if !with_both("guards::guards_and_barriers_are_the_same") {
         return;
     }
     let d = Device::new(&texts());
@@ -104,7 +104,7 @@ fn guards_and_barriers_are_the_same() {
 
 #[test]
 fn tiles_of_known_steps_are_the_same() {
-    if !with_llvm("guards::tiles_of_known_steps_are_the_same") {
+    if !with_both("guards::tiles_of_known_steps_are_the_same") {
         return;
     }
     let d = Device::new(&texts());
@@ -122,7 +122,7 @@ fn tiles_of_known_steps_are_the_same() {
 
 #[test]
 fn comparisons_find_the_same_lanes() {
-    if !with_llvm("guards::comparisons_find_the_same_lanes") {
+    if !with_both("guards::comparisons_find_the_same_lanes") {
         return;
     }
     let d = Device::new(&texts());
@@ -136,7 +136,7 @@ fn comparisons_find_the_same_lanes() {
 
 #[test]
 fn signs_of_numbers_and_others_are_the_same() {
-    if !with_llvm("guards::signs_of_numbers_and_others_are_the_same") {
+    if !with_both("guards::signs_of_numbers_and_others_are_the_same") {
         return;
     }
     let d = Device::new(&texts());

@@ -1,6 +1,6 @@
 //! Lanes whose addresses are near each other: known when the code is made or found at run time, for all lanes or some.
 
-use super::again::with_llvm;
+use super::again::with_both;
 use super::guards::{HEAD, kernel};
 use cushim_testkit::device::Device;
 
@@ -60,7 +60,7 @@ fn device() -> (Device, u64, u64) {
 }
 
 fn same(test: &str, name: &str, blocks: &[u32]) {
-    if !with_llvm(test) {
+    if !with_both(test) {
         return;
     }
     let (d, from, to) = device();
@@ -94,7 +94,7 @@ fn rows_of_vectors_are_the_same() {
 
 #[test]
 fn strips_of_blocks_are_the_same() {
-    if !with_llvm("lanes::strips_of_blocks_are_the_same") {
+    if !with_both("lanes::strips_of_blocks_are_the_same") {
         return;
     }
     let (d, from, to) = device();
@@ -114,7 +114,7 @@ fn strips_of_blocks_are_the_same() {
 
 #[test]
 fn words_past_the_memory_are_found() {
-    if !with_llvm("lanes::words_past_the_memory_are_found") {
+    if !with_both("lanes::words_past_the_memory_are_found") {
         return;
     }
     let (d, from, _) = device();

@@ -1,11 +1,11 @@
 //! Random kernels whose lanes diverge and reconverge.
 
-use crate::again::with_llvm;
+use crate::again::with_both;
 use cushim_testkit::jit;
 
 #[test]
 fn random_kernels_whose_lanes_part_do_the_same() {
-    if !with_llvm("random::random_kernels_whose_lanes_part_do_the_same") {
+    if !with_both("random::random_kernels_whose_lanes_part_do_the_same") {
         return;
     }
     let (mut all, mut taken) = (0, 0);
