@@ -5,7 +5,7 @@
 //! are shuffled. No other thread accesses a block's shared memory while LLVM's code runs, so elements between lanes may be stored again.
 //! Must not know what is loaded or stored.
 
-use super::emitter::{Emit, LANES, Val};
+use super::emitter::{ALL, Emit, LANES, Val};
 use super::lookup::line;
 use crate::simt::plan::shape::Shape;
 use crate::warp::INTERFACE;
@@ -87,7 +87,7 @@ impl Emit<'_> {
     pub(super) fn write_compact(&mut self, c: &Compact, v: Value, mask: Value) {
         let Compact { first, count, bits, .. } = c;
         let (ty, of_lanes) = (format!("<{count} x i{bits}>"), format!("<{LANES} x i{bits}>"));
-        let whole = mask.constant() == Some(0xffff_ffff);
+        let whole = mask == ALL;
         let lanes = (!whole).then(|| self.lanes_of_mask(mask));
         let v = self.vector().fit(v, *bits);
         let all = self.vector().typed(v);

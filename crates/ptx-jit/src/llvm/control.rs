@@ -4,7 +4,7 @@
 //! each region twice: for full warps with all lanes active (`f`), and for any active lanes (`g`). A warp switches to
 //! `g` when its lanes diverge, and back at a loop header or after a barrier. Must not know what instructions compute.
 
-use super::emitter::{Emit, Refused, Val, entry_label};
+use super::emitter::{ALL, Emit, Refused, Val, entry_label};
 use super::group::Groups;
 use super::predicate::has_masks;
 use super::wide::Wides;
@@ -15,8 +15,6 @@ use cushim_ptx::ir::{Inst, Sense};
 use cushim_ptx::sem::{Barrier, Control, Operation};
 use cushim_translate::llvm::{Type, Value};
 use std::collections::BTreeSet;
-
-const ALL: Value = Value::int(32, 0xffff_ffff);
 
 /// The alloca with a variable's value at the begin of a region.
 fn old_name(region: usize, variable: &str) -> String {

@@ -15,6 +15,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Lanes of a warp.
 pub(super) const LANES: u32 = 32;
+/// The mask of all lanes.
+pub(super) const ALL: Value = Value::int(32, 0xffff_ffff);
 /// Why this emitter refuses a kernel.
 pub(super) type Refused = &'static str;
 

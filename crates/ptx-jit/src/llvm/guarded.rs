@@ -4,11 +4,9 @@
 //! full warp whose row is in range, the whole row is accessed. Must not know what is loaded or stored.
 
 use super::address::LaneAddresses;
-use super::emitter::{Emit, Refused};
+use super::emitter::{ALL, Emit, Refused};
 use cushim_ptx::ir::Inst;
 use cushim_translate::llvm::Value;
-
-const ALL: Value = Value::int(32, 0xffff_ffff);
 
 impl Emit<'_> {
     /// Does an access in one of two ways: `quick` if a check holds. Full warps leave to any-lanes code otherwise.

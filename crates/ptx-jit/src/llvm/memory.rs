@@ -6,7 +6,7 @@
 //! know what was computed.
 
 use super::address::{LaneAddresses, Row};
-use super::emitter::{Emit, LANES, Refused, Val};
+use super::emitter::{ALL, Emit, LANES, Refused, Val};
 use super::group;
 use super::predicate::has_masks;
 use crate::simt::plan::shape::Class;
@@ -93,7 +93,7 @@ impl Emit<'_> {
             inst,
             Some((&addresses, total)).filter(|_| !matches!(addresses, LaneAddresses::Each { .. })),
             mask,
-            &mut |e| e.load_in_range(&load, Value::int(32, 0xffff_ffff)),
+            &mut |e| e.load_in_range(&load, ALL),
             &mut |e| e.load_some(&load, mask),
         )
     }
@@ -284,7 +284,7 @@ impl Emit<'_> {
                 let first = first.clone();
                 self.read_row(&first, bits, mask)
             }
-            LaneAddresses::Row(Row { first, .. }) if mask.constant() == Some(0xffff_ffff) => {
+            LaneAddresses::Row(Row { first, .. }) if mask == ALL => {
                 let first = first.clone();
                 self.read_words(&first, bits, (k, parts))
             }
@@ -323,7 +323,7 @@ impl Emit<'_> {
 
     fn read_row(&mut self, first: &str, bits: u32, mask: Value) -> Value {
         let align = bits / 8;
-        if mask.constant() == Some(0xffff_ffff) {
+        if mask == ALL {
             let text = format!("load <32 x i{bits}>, ptr {first}, align {align}");
             return self.vector().result(Type::Int(bits), &text);
         }
@@ -373,7 +373,7 @@ impl Emit<'_> {
 
     /// The pointers of a row's lanes; inactive lanes get an active lane's if all lanes will be read.
     fn filled_row(&mut self, first: &str, stride: i64, more: u64, mask: Value) -> String {
-        if has_masks() || mask.constant() == Some(0xffff_ffff) {
+        if has_masks() || mask == ALL {
             return self.pointers_of_row(first, stride, more);
         }
         let b = self.scalar();

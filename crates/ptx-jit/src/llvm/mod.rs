@@ -51,7 +51,7 @@ pub use asked::without;
 use cushim_ptx::Level;
 use cushim_ptx::ir::{Function, Module};
 use cushim_ptx::types::Scalar;
-use cushim_translate::llvm::{Body, Value};
+use cushim_translate::llvm::Body;
 use emitter::Emit;
 use group::Groups;
 pub use serve::serve;
@@ -182,7 +182,7 @@ fn emitter<'a>(module: &'a Module, f: &'a Function, plan: &'a Plan) -> Emit<'a> 
         sites: Vec::new(),
         region: 0,
         at: 0,
-        act: Value::int(32, 0xffff_ffff),
+        act: emitter::ALL,
         full: true,
         guard: None,
         headers,

@@ -4,7 +4,7 @@
 //! Owns that check, and loads and stores piece by piece; stores of rows under a mask, too. Must not know what is loaded or
 //! stored.
 
-use super::emitter::{Emit, LANES};
+use super::emitter::{ALL, Emit, LANES};
 use super::lookup::line;
 use super::predicate::has_masks;
 use cushim_translate::llvm::{Body, Type, Value};
@@ -128,7 +128,7 @@ impl Emit<'_> {
     pub(super) fn read_pieces(&mut self, pointers: &[String], bits: u32, mask: Value) -> Value {
         let (n, align) = (count(), bits / 8);
         let ty = format!("<{n} x i{bits}>");
-        let whole = mask.constant() == Some(0xffff_ffff);
+        let whole = mask == ALL;
         let lanes = (!whole).then(|| self.typed_lanes(mask));
         let name = format!("@llvm.masked.load.v{n}i{bits}.p0");
         let b = self.scalar();
@@ -152,7 +152,7 @@ impl Emit<'_> {
     pub(super) fn write_pieces(&mut self, pointers: &[String], v: Value, mask: Value, ours: bool) {
         let (n, bits) = (count(), v.ty.bits());
         let (ty, align) = (format!("<{n} x i{bits}>"), bits / 8);
-        let whole = mask.constant() == Some(0xffff_ffff);
+        let whole = mask == ALL;
         let lanes = (!whole).then(|| self.typed_lanes(mask));
         let all = self.vector().typed(v);
         for (k, p) in (0..).zip(pointers) {

@@ -3,7 +3,7 @@
 //! Owns the arithmetic: one comparison checks both. Must not know how addresses are computed ([`super::address`]).
 
 use super::address::{LaneAddresses, Row};
-use super::emitter::{Emit, LANES, Val};
+use super::emitter::{ALL, Emit, LANES, Val};
 use super::group::Group;
 use super::predicate::has_masks;
 use crate::simt::plan::shape::Shape;
@@ -60,7 +60,7 @@ impl Emit<'_> {
     /// The same for a row: from the first active lane to the last one.
     fn row_in_range(&mut self, row: &Row, shared: bool, total: u32, mask: Value) -> Value {
         let whole = row.stride * (i64::from(LANES) - 1) + i64::from(total);
-        if mask.constant() == Some(0xffff_ffff) {
+        if mask == ALL {
             return self.range(&row.first, Length::Fixed(whole), shared, total);
         }
         let b = self.scalar();
@@ -174,7 +174,7 @@ impl Emit<'_> {
 
     /// Per-lane addresses, with the first active lane's address in inactive lanes; the mask is not empty.
     pub(super) fn fill_inactive(&mut self, index: Value, mask: Value) -> Value {
-        if mask.constant() == Some(0xffff_ffff) {
+        if mask == ALL {
             return index;
         }
         if let Some(known) = self.filled.get(&(index, mask)) {

@@ -4,7 +4,7 @@
 //! together (all resume at one region, with all lanes, after one barrier), or own (each resumes from its own state).
 //! Must not know what a region does.
 
-use super::emitter::{Emit, Refused};
+use super::emitter::{ALL, Emit, Refused};
 use crate::simt::plan::region::{Edge, Term};
 use crate::warp::{DONE, INTERFACE, Which, barrier_number};
 use cushim_ptx::sem::{Barrier, Operation};
@@ -12,8 +12,6 @@ use cushim_translate::llvm::{Type, Value};
 
 /// Loop iterations between two checks whether the launch is to end.
 const ROUNDS: u32 = 1 << 20;
-const ALL: Value = Value::int(32, 0xffff_ffff);
-
 /// The kind of a round: each warp resumes from its own state.
 const OWN: u128 = 0;
 /// All warps begin the block.
@@ -303,13 +301,8 @@ impl Emit<'_> {
         let none = self.scalar().icmp_with("eq", v, 0);
         self.branch(none, "done", "following");
         self.b.label("following");
-        let v = self.scalar().with("sub", v, 1);
-        let v = self.scalar().typed(v);
-        self.b.line(&format!("store {v}, ptr {left}"));
-        let v = self.scalar().result(Type::Int(32), &format!("load i32, ptr {x}"));
-        let v = self.scalar().with("add", v, 1);
-        let v = self.scalar().typed(v);
-        self.b.line(&format!("store {v}, ptr {x}"));
+        self.add_at(&left, Value::int(32, u128::from(u32::MAX)));
+        self.add_at(&x, Value::int(32, 1));
         self.jump("block");
         self.b.label("done");
         self.b.line(&format!("ret i32 {DONE}"));

@@ -3,7 +3,7 @@
 //! Owns what a store writes, and in which order lanes write to one address. Must not know what was computed.
 
 use super::address::{LaneAddresses, Row};
-use super::emitter::{Emit, LANES, Refused, Val};
+use super::emitter::{ALL, Emit, LANES, Refused, Val};
 use super::predicate::has_masks;
 use crate::simt::plan::shape::Class;
 use crate::warp::{INTERFACE, Which};
@@ -70,7 +70,7 @@ impl Emit<'_> {
         };
         let total = width * parts as u32;
         let whole = &mut |e: &mut Self| {
-            e.write_parts(inst, &addresses, width, values, Value::int(32, 0xffff_ffff));
+            e.write_parts(inst, &addresses, width, values, ALL);
             Ok(())
         };
         let some = &mut |e: &mut Self| e.store_some(inst, &addresses, (total, width), values, mask);
@@ -119,7 +119,7 @@ impl Emit<'_> {
         let shared = inst.space(0) == Space::Shared;
         if let LaneAddresses::Row(Row { first, .. }) = addresses
             && values.len() > 1
-            && mask.constant() == Some(0xffff_ffff)
+            && mask == ALL
         {
             let words: Vec<Value> = values.iter().map(|(v, _)| self.lanes(v, width * 8)).collect();
             return self.write_words(first, &words);
@@ -202,7 +202,7 @@ impl Emit<'_> {
     fn write_row(&mut self, first: &str, v: Value, mask: Value, shared: bool) {
         let bits = v.ty.bits();
         let align = bits / 8;
-        if mask.constant() == Some(0xffff_ffff) {
+        if mask == ALL {
             let v = self.vector().typed(v);
             self.b.line(&format!("store {v}, ptr {first}, align {align}"));
             return;

@@ -60,20 +60,22 @@ impl Emit<'_> {
         let strip = self.load_variable("strip");
         self.move_block(strip);
         let (left, _) = self.left_and_block();
-        let b = self.scalar();
-        let v = b.result(Type::Int(32), &format!("load i32, ptr {left}"));
-        let v = b.op("sub", v, strip);
-        let v = b.typed(v);
-        b.line(&format!("store {v}, ptr {left}"));
+        let less = self.scalar().op("sub", Value::int(32, 0), strip);
+        self.add_at(&left, less);
     }
 
     fn move_block(&mut self, by: Value) {
         let (_, x) = self.left_and_block();
+        self.add_at(&x, by);
+    }
+
+    /// Adds to a 32-bit number in memory.
+    pub(super) fn add_at(&mut self, p: &str, by: Value) {
         let b = self.scalar();
-        let v = b.result(Type::Int(32), &format!("load i32, ptr {x}"));
+        let v = b.result(Type::Int(32), &format!("load i32, ptr {p}"));
         let v = b.op("add", v, by);
         let v = b.typed(v);
-        b.line(&format!("store {v}, ptr {x}"));
+        b.line(&format!("store {v}, ptr {p}"));
     }
 
     /// Where it stands how many blocks follow, and the current block's number along x.
