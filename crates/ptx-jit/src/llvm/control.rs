@@ -34,6 +34,7 @@ impl Emit<'_> {
             self.b.variable(&format!("%m{k}r = alloca i32"));
         }
         self.blocks_of_grid(&resumed);
+        self.serial_loops();
         for full in [true, false] {
             for k in 0..self.plan.regions.len() {
                 self.region(k, full)?;
@@ -56,6 +57,7 @@ impl Emit<'_> {
     fn region(&mut self, k: usize, full: bool) -> Result<(), Refused> {
         (self.region, self.full) = (k, full);
         self.b.label(&format!("{}{k}", if full { "f" } else { "g" }));
+        self.go_serial(k);
         self.act = if full { ALL } else { self.load_variable("act") };
         let plan = self.plan;
         let region = &plan.regions[k];
@@ -180,7 +182,7 @@ impl Emit<'_> {
     }
 
     /// Lanes diverge: those of the lower region run first.
-    fn diverge(&mut self, taken: Edge, t: Value, other: Edge, f: Value) {
+    pub(super) fn diverge(&mut self, taken: Edge, t: Value, other: Edge, f: Value) {
         let full = std::mem::replace(&mut self.full, false);
         match (taken, other) {
             (Edge::Exit, Edge::Exit) => self.go(Edge::Exit, self.act),
@@ -218,7 +220,7 @@ impl Emit<'_> {
     }
 
     /// Lanes continue at an edge's target, unless waiting lanes have to run first.
-    fn go(&mut self, edge: Edge, lanes: Value) {
+    pub(super) fn go(&mut self, edge: Edge, lanes: Value) {
         if matches!(edge, Edge::To(n) if n <= self.region) {
             self.count_down();
         }
@@ -274,7 +276,7 @@ impl Emit<'_> {
         }
     }
 
-    fn instruction(&mut self, inst: &Inst) -> Result<(), Refused> {
+    pub(super) fn instruction(&mut self, inst: &Inst) -> Result<(), Refused> {
         match inst.sem {
             op if op.is_pure() => self.pure(inst),
             Operation::Move(_) => self.moved(inst),

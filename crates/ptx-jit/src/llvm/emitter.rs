@@ -3,6 +3,7 @@
 //! Owns the state, fields of the warp, names. Must not know instructions.
 
 use super::group::Groups;
+use super::serial::Serial;
 use super::wide::Wides;
 use crate::simt::plan::Plan;
 use crate::simt::plan::set::Set;
@@ -86,6 +87,12 @@ pub(super) struct Emit<'a> {
     /// The groups of the current region.
     pub(super) groups: Groups,
     pub(super) wides: Wides,
+    /// Loops whose lanes run one after the other: see [`super::serial`].
+    pub(super) serial: BTreeMap<usize, Serial>,
+    /// In a round of one lane: where it goes if it cannot go on.
+    pub(super) one_round: Option<String>,
+    /// The plan for one lane: every register has one value.
+    pub(super) one_lane: &'a Plan,
     /// The masks of `<32 x i1>` vectors, if the IR has both.
     pub(super) masks: HashMap<Value, Value>,
     /// Filled addresses, by addresses and mask: see [`Emit::fill_inactive`].
@@ -172,6 +179,11 @@ impl Emit<'_> {
     /// In full-warp code: unless the condition holds, the warp continues in any-lanes code, at the current instruction,
     /// of which nothing has been done.
     pub(super) fn leave_unless(&mut self, holds: Value) {
+        if let Some(give_up) = self.one_round.clone() {
+            let on = self.label();
+            self.likely(holds, &on, &give_up);
+            return self.b.label(&on);
+        }
         self.entries.insert((self.region, self.at));
         for n in 0..self.groups.all.len() + self.wides.all.len() {
             self.set_holds(n, Value::int(1, 0));

@@ -207,6 +207,7 @@ impl Emit<'_> {
         classes: &[Class],
         mask: Value,
     ) -> Result<(), Refused> {
+        self.without_helpers()?;
         let address = self.address(inst)?;
         let site = self.site(inst, vec![address.1], classes.to_vec());
         self.pass(&[address], false);

@@ -22,6 +22,7 @@ mod library;
 mod lookup;
 mod memory;
 pub(crate) mod object;
+mod one_lane;
 mod operand;
 mod pieces;
 mod predicate;
@@ -32,6 +33,7 @@ mod register;
 mod rounds;
 mod same;
 mod saved;
+mod serial;
 mod serve;
 mod sfu;
 mod spawn;
@@ -55,7 +57,7 @@ use cushim_translate::llvm::Body;
 use emitter::Emit;
 use group::Groups;
 pub use serve::serve;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 pub use wire::Library;
 
 /// The LLVM library that compiles kernels beside Cranelift; a separate process opens it to read its version. `None` if
@@ -142,7 +144,8 @@ fn ir(
     if plan.fair || plan.arrives {
         return Err("lanes that wait for others");
     }
-    let mut e = emitter(module, f, &plan);
+    let one_lane = plan.of_one_lane();
+    let mut e = emitter(module, f, &plan, &one_lane);
     e.emit_function()?;
     if e.b.lines() > MOST_LINES {
         return Err("more instructions than are given to LLVM");
@@ -164,9 +167,15 @@ fn ir(
     Ok((text, sites, regions))
 }
 
-fn emitter<'a>(module: &'a Module, f: &'a Function, plan: &'a Plan) -> Emit<'a> {
+fn emitter<'a>(
+    module: &'a Module,
+    f: &'a Function,
+    plan: &'a Plan,
+    one_lane: &'a Plan,
+) -> Emit<'a> {
     let kernel = module.functions.iter().position(|g| g.name == f.name).unwrap_or(0);
     let (shared, shared_size) = cushim_ptx::exec::shared_layout(module, kernel as u32);
+    let turns = ahead::turns(f, plan);
     let mut headers = BTreeSet::new();
     for (k, region) in plan.regions.iter().enumerate() {
         headers.extend(region.next.iter().filter(|n| **n <= k));
@@ -186,7 +195,14 @@ fn emitter<'a>(module: &'a Module, f: &'a Function, plan: &'a Plan) -> Emit<'a> 
         full: true,
         guard: None,
         headers,
-        turns: ahead::turns(f, plan),
+        // Processors with AVX-512 have gathers.
+        serial: match predicate::has_masks() {
+            true => BTreeMap::new(),
+            false => serial::serial(f, plan, &turns),
+        },
+        turns,
+        one_round: None,
+        one_lane,
         written: saved::written(f, plan),
         same: same::same(f, plan),
         entries: BTreeSet::new(),

@@ -15,7 +15,7 @@ use cushim_ptx::ir::{Dst, Inst, Src};
 use cushim_ptx::sem::{AddressOp, Clamp, Convert, Float, FloatOp, Operation, Precision};
 use cushim_ptx::soft::Round;
 use cushim_ptx::types::{Kind, Scalar};
-use cushim_translate::llvm::{Body, Type, Value};
+use cushim_translate::llvm::{Type, Value};
 use cushim_translate::ops;
 
 impl Emit<'_> {
@@ -176,27 +176,28 @@ impl Emit<'_> {
         Ok(())
     }
 
-    /// Whether no lane is a NaN: one comparison tests two lanes at once.
+    /// Whether no lane is a NaN: one comparison tests two registers of four lanes, whose results are joined before a branch
+    /// looks at them.
     fn all_numbers(&mut self, number: Value) -> Value {
-        let half = LANES / 2;
+        const PART: u32 = 4;
         let all = self.vector().typed(number);
         let b = self.scalar();
         let ty = number.ty.text();
-        let part = |b: &mut Body, first: u32| {
-            let which: Vec<String> = (first..first + half).map(|l| format!("i32 {l}")).collect();
+        let mut part = |first: u32| {
+            let which: Vec<String> = (first..first + PART).map(|l| format!("i32 {l}")).collect();
             let which = which.join(", ");
-            line(
-                b,
-                &format!("shufflevector {all}, <{LANES} x {ty}> poison, <{half} x i32> <{which}>"),
-            )
+            let all = format!("shufflevector {all}, <{LANES} x {ty}> poison");
+            line(b, &format!("{all}, <{PART} x i32> <{which}>"))
         };
-        let (low, high) = (part(b, 0), part(b, half));
-        let nan = line(b, &format!("fcmp uno <{half} x {ty}> {low}, {high}"));
-        let nan = line(b, &format!("sext <{half} x i1> {nan} to <{half} x i64>"));
-        let name = format!("@llvm.vector.reduce.or.v{half}i64");
-        b.declare(&format!("declare i64 {name}(<{half} x i64>)"));
-        let any = b.result(Type::Int(64), &format!("call i64 {name}(<{half} x i64> {nan})"));
-        b.icmp_with("eq", any, 0)
+        let parts: Vec<String> = (0..LANES).step_by(PART as usize).map(&mut part).collect();
+        let nans = parts
+            .chunks_exact(2)
+            .map(|two| line(b, &format!("fcmp uno <{PART} x {ty}> {}, {}", two[0], two[1])));
+        let nans: Vec<String> = nans.collect();
+        let join = |any: String, nan: &String| line(b, &format!("or <{PART} x i1> {any}, {nan}"));
+        let any = nans[1..].iter().fold(nans[0].clone(), join);
+        let any = line(b, &format!("bitcast <{PART} x i1> {any} to i{PART}"));
+        b.result(Type::Int(1), &format!("icmp eq i{PART} {any}, 0"))
     }
 
     /// Approximate functions with the GPU's bits: inline, or by helpers for all lanes.
@@ -262,6 +263,7 @@ impl Emit<'_> {
     }
 
     fn by_helper(&mut self, inst: &Inst, args: &[Val], uniform: bool) -> Result<(), Refused> {
+        self.without_helpers()?;
         let classes: Vec<Class> = (0..args.len()).map(|n| self.class_of(inst, n)).collect();
         let both: Vec<_> = args.iter().cloned().zip(classes.iter().copied()).collect();
         self.pass(&both, uniform);

@@ -8,19 +8,34 @@ use crate::simt::plan::shape::{Class, Shape};
 use cushim_ptx::ir::{Dst, Sense};
 use cushim_translate::llvm::{Type, Value};
 
+/// The alloca of a register's value in the one lane of [`super::serial`]'s code.
+pub(super) fn one_lane(r: u32) -> String {
+    format!("%z{r}")
+}
+
 impl Emit<'_> {
+    /// The alloca of a register.
+    fn variable(&self, r: u32) -> String {
+        match self.one_round {
+            Some(_) => one_lane(r),
+            None => format!("%r{r}"),
+        }
+    }
+
     /// The allocas of a register: names and types.
     pub(super) fn variables(&self, r: u32) -> Vec<(String, String)> {
-        let bits = self.bits_of(r);
+        let (bits, name) = (self.bits_of(r), self.variable(r));
         match &self.plan.shapes[r as usize] {
             Shape::Varying if bits == 1 => {
-                vec![(format!("%r{r}"), "<32 x i1>".into()), (format!("%r{r}m"), "i32".into())]
+                let mask = format!("{name}m");
+                vec![(name, "<32 x i1>".into()), (mask, "i32".into())]
             }
-            Shape::Varying => vec![(format!("%r{r}"), format!("<32 x i{bits}>"))],
+            Shape::Varying => vec![(name, format!("<32 x i{bits}>"))],
             Shape::ScaledAffine { .. } => {
-                vec![(format!("%r{r}"), "i64".into()), (format!("%r{r}b"), "i32".into())]
+                let base = format!("{name}b");
+                vec![(name, "i64".into()), (base, "i32".into())]
             }
-            _ => vec![(format!("%r{r}"), format!("i{bits}"))],
+            _ => vec![(name, format!("i{bits}"))],
         }
     }
 
@@ -103,14 +118,14 @@ impl Emit<'_> {
             e.scalar().result(Type::Int(bits), &format!("load i{bits}, ptr {name}"))
         };
         match self.plan.shapes[r as usize].clone() {
-            Shape::Uniform(()) => Val::one(load(self, format!("%r{r}"), bits)),
+            Shape::Uniform(()) => Val::one(load(self, self.variable(r), bits)),
             Shape::Affine { steps, .. } => {
-                let base = load(self, format!("%r{r}"), bits);
+                let base = load(self, self.variable(r), bits);
                 Val::Known(Shape::Affine { base, steps })
             }
             Shape::ScaledAffine { steps, scale, signed, .. } => {
-                let offset = load(self, format!("%r{r}"), 64);
-                let base = load(self, format!("%r{r}b"), 32);
+                let offset = load(self, self.variable(r), 64);
+                let base = load(self, format!("{}b", self.variable(r)), 32);
                 Val::Known(Shape::ScaledAffine { offset, base, steps, scale, signed })
             }
             Shape::Varying => Val::Lanes(self.load_lanes(r)),
@@ -119,7 +134,7 @@ impl Emit<'_> {
 
     /// The lanes of a varying register.
     pub(super) fn load_lanes(&mut self, r: u32) -> Value {
-        self.load_lanes_of(&format!("%r{r}"), r)
+        self.load_lanes_of(&self.variable(r), r)
     }
 
     /// The lanes of a variable of the same type as a varying register's.
@@ -140,7 +155,8 @@ impl Emit<'_> {
             self.set_variable(&format!("r{r}m"), bits);
         }
         let v = self.vector().typed(v);
-        self.b.line(&format!("store {v}, ptr %r{r}"));
+        let name = self.variable(r);
+        self.b.line(&format!("store {v}, ptr {name}"));
     }
 
     fn store_one(&mut self, name: &str, v: Value, bits: u32) {
@@ -184,7 +200,7 @@ impl Emit<'_> {
             (Val::Known(Shape::Uniform(new)), Shape::Uniform(()), old) => {
                 let old = if let Shape::Uniform(old) = old { old } else { new };
                 let v = choose(self, new, old, bits);
-                self.store_one(&format!("%r{r}"), v, bits);
+                self.store_one(&self.variable(r), v, bits);
             }
             (
                 Val::Known(Shape::Affine { base: new, steps }),
@@ -193,7 +209,7 @@ impl Emit<'_> {
             ) if steps == planned => {
                 let old = if let Shape::Affine { base, .. } = old { base } else { new };
                 let v = choose(self, new, old, bits);
-                self.store_one(&format!("%r{r}"), v, bits);
+                self.store_one(&self.variable(r), v, bits);
             }
             (
                 Val::Known(Shape::ScaledAffine { offset, base, steps, scale, signed }),
@@ -205,8 +221,8 @@ impl Emit<'_> {
                     _ => (offset, base),
                 };
                 let (offset, base) = (choose(self, offset, x, 64), choose(self, base, y, 32));
-                self.store_one(&format!("%r{r}"), offset, 64);
-                self.store_one(&format!("%r{r}b"), base, 32);
+                self.store_one(&self.variable(r), offset, 64);
+                self.store_one(&format!("{}b", self.variable(r)), base, 32);
             }
             _ => return Err(MISMATCH),
         }

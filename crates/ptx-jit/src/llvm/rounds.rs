@@ -55,9 +55,10 @@ impl Emit<'_> {
 
     /// The loops over blocks and their warps, which jump to regions.
     pub(super) fn blocks_of_grid(&mut self, resumed: &[usize]) {
-        for name in
-            ["waits", "rounds", "number", "turn", "turning", "apart", "kind", "any", "every"]
-        {
+        for name in [
+            "waits", "rounds", "number", "turn", "turning", "apart", "kind", "any", "every",
+            "given_up",
+        ] {
             self.b.variable(&format!("%{name} = alloca i32"));
         }
         for r in self.same.iter() {
@@ -133,6 +134,7 @@ impl Emit<'_> {
         let current = self.offset_by(&loops, INTERFACE.warps.current);
         self.b.line(&format!("store ptr {w}, ptr {current}"));
         self.set_variable("turn", Value::int(32, 0));
+        self.set_variable("given_up", Value::int(32, 0));
     }
 
     /// Clears the masks of lanes that wait in other regions.

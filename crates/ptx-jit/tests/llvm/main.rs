@@ -7,6 +7,7 @@ mod guards;
 mod lanes;
 mod process;
 mod random;
+mod serial;
 
 use again::{again, with_llvm};
 use cushim_ptx::exec::{Cause, Host, KernelLaunch};

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// A function's instructions as they are made.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Body {
     text: String,
     /// The variables at the start of the function.

@@ -21,6 +21,7 @@ const ROUNDS: usize = 8;
 const PATIENT: usize = 3;
 
 /// The zero low bits of each register.
+#[derive(Clone)]
 pub(crate) struct Low {
     registers: Vec<u8>,
     layout: Layout,

@@ -67,6 +67,7 @@ impl Layout {
     }
 }
 
+#[derive(Clone)]
 pub(crate) struct Plan {
     pub(crate) regions: Vec<Region>,
     pub(crate) layout: Layout,
@@ -111,6 +112,12 @@ impl Plan {
                 return plan;
             }
         }
+    }
+
+    /// The same for one lane alone: every register has one value.
+    pub(crate) fn of_one_lane(&self) -> Plan {
+        let shapes = vec![Shape::Uniform(()); self.shapes.len()];
+        Plan { shapes, ..self.clone() }
     }
 
     /// The most instructions that a warp executes, however its lanes diverge; `None` if there is a loop.
