@@ -61,8 +61,10 @@ fn is_worth_it(f: &Function, plan: &Plan, l: Serial) -> bool {
         computes && varying && inst.guard.is_none()
     };
     let own = code.iter().filter(|inst| is_load_of_each(plan, inst)).count();
-    let no_predicates =
-        outputs(f, plan, l).iter().all(|r| f.registers[*r as usize] != Scalar::Pred);
+    // A lane's predicate is a bit of a mask: it has no place of its own in memory.
+    let no_predicates = inputs(plan, f, l).union(&outputs(f, plan, l)).all(|r| {
+        f.registers[*r as usize] != Scalar::Pred || plan.shapes[*r as usize] == Shape::Uniform(())
+    });
     region.result.is_none()
         && code.iter().all(simple)
         && no_predicates
@@ -146,7 +148,8 @@ mod tests {
             format!("L: {next} setp.gt.u32 d, b, 99; @d add.u32 b, b, 3; {ends}"),
             format!("L: ld.global.u32 b, [p]; {ends}"),
             format!("L: {next} {} {ends}", "mad.lo.u32 b, b, 3, t;".repeat(3)),
-            // A predicate that outlives a round.
+            // A predicate from before the loop, and one that outlives a round.
+            format!("setp.gt.u32 d, a, 3; L: {next} selp.u32 b, b, 9, d; {ends}"),
             format!(
                 "setp.gt.u32 d, a, 3; L: {next} selp.u32 b, b, 9, d; setp.gt.u32 d, b, 9; {ends}"
             ),

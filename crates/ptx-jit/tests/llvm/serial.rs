@@ -24,10 +24,12 @@ const DOUBLES: &str = "ld.global.u32 n, [p]; and.b32 a, n, 15; add.u32 a, a, 1; 
     L: ld.global.f64 f, [p]; fma.rn.f64 e, e, 0d3fe0000000000000, f; add.u64 p, p, 8; sub.u32 a, a, 1; setp.gt.s32 c, a, 0; @c bra L;
     mul.wide.u32 p, t, 8; add.u64 q, y, p; st.global.f64 [q], e;";
 
-/// A predicate that a round sets and a later one reads outlives the loop.
+/// A predicate that a round sets and a later one reads outlives the loop; another is from before it.
 const PREDICATES: &str = "ld.global.u32 n, [p]; and.b32 a, n, 7; add.u32 a, a, 1; mov.u32 b, 0; setp.lt.u32 d, n, a;
     L: ld.global.u32 r1, [p]; selp.u32 r2, 3, 5, d; mad.lo.u32 b, b, r2, r1; setp.gt.u32 d, r1, b; add.u64 p, p, 4; sub.u32 a, a, 1; setp.ne.u32 c, a, 0; @c bra L;
-    @d add.u32 b, b, 7; st.global.u32 [q], b;";
+    @d add.u32 b, b, 7; st.global.u32 [q], b; and.b32 a, n, 7; add.u32 a, a, 1; setp.gt.u32 d, n, b; ld.param.u64 p, [from];
+    K: ld.global.u32 r1, [p]; selp.u32 r2, 3, 5, d; mad.lo.u32 b, b, r2, r1; and.b32 r1, r1, 63; mad.wide.u32 p, r1, 4, x; sub.u32 a, a, 1; setp.ne.u32 c, a, 0; @c bra K;
+    st.global.u32 [q+1024], b;";
 
 /// As many rounds as a lane's number times `%ctaid.x`, or a table's word.
 const LONG: &str = ".reg .u64 o; ld.global.u32 a, [p]; mul.lo.u32 n, a, %ctaid.x; add.u32 n, n, 1; mov.u32 b, 0; mov.u64 p, x;
