@@ -41,7 +41,10 @@ impl Emit<'_> {
         for (k, l) in self.serial.clone() {
             let before = self.b.clone();
             if self.serial_loop(l).is_err() {
+                // The numbers of values begin again: what is known of the forgotten ones must not be taken for others.
                 self.b = before;
+                self.masks.clear();
+                self.filled.clear();
                 self.serial.remove(&k);
             }
         }
