@@ -13,6 +13,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
 use cushim_trace::clock;
+use cushim_trace::control::DONE;
 use cushim_trace::layout::{Calibration, Lost};
 use cushim_trace::meta::{self, Process};
 use cushim_trace::recorder::{Recorder, Settings};
@@ -151,11 +152,13 @@ fn is_left_behind(config: &Config, error: &cushim_trace::Error) -> bool {
         && !config.run.as_deref().is_some_and(runs)
 }
 
-/// Whether the launcher of this run is a process. The run is named HOST-PID-TIME (`crates/cli/src/launch/id.rs`).
+/// Whether the launcher of this run is a process that still takes in traces. The run is named HOST-PID-TIME
+/// (`crates/cli/src/launch/id.rs`).
 fn runs(run: &str) -> bool {
     let process = run.rsplit('-').nth(1).unwrap_or_default();
     // Opened, as the trace's file is: a sandbox may end a process that makes other calls.
-    !process.is_empty() && std::fs::File::open(format!("/proc/{process}/stat")).is_ok()
+    let name = std::fs::read(format!("/proc/{process}/comm"));
+    !process.is_empty() && name.is_ok_and(|name| name.trim_ascii_end() != DONE.as_bytes())
 }
 
 /// Creates the trace file. Two processes never share one: a name that is taken gets `.1`, `.2` … before

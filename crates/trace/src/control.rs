@@ -1,8 +1,8 @@
 //! Controls a recording process from outside: on, off, a mark. It uses the first page of the trace file, which both
 //! processes have mapped; the process is not interrupted.
 //!
-//! Owns: the check that the file is a trace of the same user whose process is alive and has it mapped. Must not know:
-//! the command line.
+//! Owns: the check that the file is a trace of the same user whose process is alive and has it mapped; how a launcher
+//! says that it takes in no more traces. Must not know: the command line.
 
 use std::fs::{self, File};
 use std::io;
@@ -16,6 +16,10 @@ use crate::layout::*;
 use crate::mailbox::Page;
 use crate::reader::TraceFile;
 use crate::{Error, clock};
+
+/// The process name (`/proc/PID/comm`, at most 15 bytes) of a launcher that takes in no more traces, but still writes
+/// what it read.
+pub const DONE: &str = "cushim: writing";
 
 /// The first page of another process's trace file.
 pub struct Remote {

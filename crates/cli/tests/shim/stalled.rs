@@ -1,7 +1,8 @@
 //! `cushim trace` while nobody reads its output: the buffered events have a bound; later ones are counted as lost, or the program waits.
 
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{Read, Write};
+use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -174,34 +175,61 @@ fn files_of_processes_that_are_gone() {
     assert!(text.contains("100 launches of 1 kernel") && text.contains("51 processes"), "{text}");
 }
 
-/// A process that outlives the run creates no folder that nobody would read.
+/// A process that starts after the run creates no folder that nobody would read, and says nothing: neither while
+/// the launcher writes what it read, nor later.
 #[test]
 fn who_outlives_the_run_leaves_nothing() {
     let lab = Lab::new();
-    let (steps, said) = (lab.program("steps.c", 12), lab.path("late"));
+    for ended in [false, true] {
+        outlives(&lab, ended);
+    }
+}
+
+fn outlives(lab: &Lab, ended: bool) {
+    let steps = lab.program("steps.c", 12);
+    let paths = ["go", "said", "done"].map(|name| lab.path(&format!("{name}{ended}")));
+    let [go, said, done] = paths.each_ref().map(|path| path.display());
+    let wait = format!("until [ -e {go} ]; do sleep 0.05; done");
     let line = format!(
-        "({} await {} launch 2; echo $? > {}) &",
-        steps.display(),
-        lab.path("go").display(),
-        lab.path("done").display()
+        "({wait}; {} launch 2 2>{said}; echo $? >{done}) >/dev/null 2>&1 &",
+        steps.display()
     );
     let mut command = Command::new(env!("CARGO_BIN_EXE_cushim"));
     command.args(["trace", "--backend", "native", "-c", "sh", "-c", &line]);
     command.env("CUSHIM_LIB", library()).env("LD_LIBRARY_PATH", stub()).stdin(Stdio::null());
-    command.env("STUB_LOG", "/dev/null");
-    let err = lab.path("err");
-    command.stdout(File::create(&said).unwrap()).stderr(File::create(&err).unwrap());
-    let mut traced = Traced { launcher: command.spawn().unwrap(), said };
-    assert!(traced.launcher.wait().unwrap().success());
-    fs::write(lab.path("go"), "").unwrap();
+    command.env("STUB_LOG", "/dev/null").stdout(File::create(lab.path("out")).unwrap());
+    // The launcher waits for somebody who reads what it says at the end: that no launch was seen.
+    let (mut reader, mut full) = std::io::pipe().unwrap();
+    // SAFETY: an open pipe; no memory is touched.
+    let size = unsafe { libc::fcntl(full.as_raw_fd(), libc::F_GETPIPE_SZ) };
+    full.write_all(&vec![b'\n'; usize::try_from(size).unwrap()]).unwrap();
+    command.stderr(full);
+    let mut traced = Traced { launcher: command.spawn().unwrap(), said: lab.path("out") };
+    drop(command);
     let end = Instant::now() + Duration::from_secs(60);
-    while fs::read_to_string(lab.path("done")).unwrap_or_default() != "0\n" {
+    let name = format!("/proc/{}/comm", traced.launcher.id());
+    while traced.spool().is_some() || fs::read_to_string(&name).unwrap() != "cushim: writing\n" {
+        assert!(Instant::now() < end, "the launcher does not remove its folder");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let mut text = String::new();
+    if ended {
+        reader.read_to_string(&mut text).unwrap();
+        assert!(traced.launcher.wait().unwrap().success());
+    }
+    fs::write(&paths[0], "").unwrap();
+    while fs::read_to_string(&paths[2]).unwrap_or_default() != "0\n" {
         assert!(Instant::now() < end, "the child does not end well");
         std::thread::sleep(Duration::from_millis(20));
     }
     assert_eq!(traced.spool(), None);
-    let said = fs::read_to_string(err).unwrap();
-    assert!(!said.contains("not tracing"), "{said}");
+    assert_eq!(fs::read_to_string(&paths[1]).unwrap(), "", "ended: {ended}");
+    if !ended {
+        assert!(traced.launcher.try_wait().unwrap().is_none(), "the launcher waits");
+        reader.read_to_string(&mut text).unwrap();
+        assert!(traced.launcher.wait().unwrap().success());
+    }
+    assert!(text.contains("no kernel launch was seen"), "{text}");
 }
 
 /// The program does not wait for a killed launcher, and the next launcher cleans up.
