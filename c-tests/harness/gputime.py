@@ -1,5 +1,5 @@
 """Checks `--gpu-time` on a GPU: every launch that succeeded has its kernel, with
-plausible times; by event pairs, with times that agree with CUPTI's.
+plausible times.
 
 Knows the JSON lines of docs/trace-jsonl.md. The records come from CUPTI itself; the
 checks are that it was found, that records reach their calls, and the clock.
@@ -77,95 +77,26 @@ def judge(lines, idle_graphs=0):
         launched, graphs, kernels, len(work) - kernels), wrong
 
 
-def traced(cushim, command, cuda_home, how="cupti", backend=None, events="all"):
+def recorded(cushim, command, env, how, backend=None, events="all"):
+    """(outcome, lines of the trace) of a command under --gpu-time."""
+    outcome, trace = cushim.trace(command, env, options=["--gpu-time=" + how, "-e", events], backend=backend)
+    try:
+        return outcome, read(trace)
+    finally:
+        shutil.rmtree(os.path.dirname(trace), ignore_errors=True)
+
+
+def traced(cushim, command, cuda_home, backend=None, events="all"):
     """(outcome, lines of the trace, where CUPTI was found) of a command under --gpu-time; if CUPTI was
     not found, the program gets its path."""
     named = [os.path.realpath(library) for _, library in cupti.places(cuda_home)][:1] if cuda_home else []
     places = [None] + named
     for place in places:
         env = {"CUSHIM_CUPTI": place} if place else None
-        outcome, trace = cushim.trace(command, env, options=["--gpu-time=" + how, "-e", events], backend=backend)
-        try:
-            lines = read(trace)
-        finally:
-            shutil.rmtree(os.path.dirname(trace), ignore_errors=True)
+        outcome, lines = recorded(cushim, command, env, "cupti", backend, events)
         if judge(lines)[0] is not None:
             break
     return outcome, lines, " (libcupti had to be named)" if place else ""
-
-
-# The time between two events may exceed the kernel's: the way to a kernel on an idle stream, work of
-# other streams, and of other programs that are checked at the same time. It may be shorter: the GPU's clocks.
-MORE_NS, MORE_TIMES, LESS_NS, LESS_TIMES = 100_000, 1.5, 2_000, 0.5
-
-
-def judge_events(lines, by_cupti, earlier=()):
-    """(summary, [differences]) for launches with times from event pairs, compared with CUPTI's times of other runs
-    of the same program, a list of lines for each: no launch may have more than one time, no captured launch any, and
-    the shortest time of each kernel must be CUPTI's or somewhat more. A kernel whose shortest time differs from
-    run to run (on an H200 one with clusters took 52 to 625 us by CUPTI, alone on the GPU) may take as long as in any
-    of CUPTI's runs. `earlier`: the lines of earlier runs by event pairs."""
-    notes = lines[-1].get("notes", [])
-    told = sum(int(note.split(": ")[1].split()[0]) for note in notes if "launches have no GPU time" in note)
-    if not any("two events around each launch" in note for note in notes):
-        launched = any(line["event"] == "launch" and line["status"] == 0 for line in lines)
-        if launched and any("BeginCapture" in line.get("api", "") for line in lines):
-            return "no launch that was not captured", []
-        if not launched:
-            return "no launch", []
-        succeeded = sum(line["event"] == "launch" and line["status"] == 0 for line in lines)
-        return ("%d launches, all told to have no time" % told, []) if told == succeeded else \
-            (None, ["no event pairs: %s" % notes])
-    calls = {(line["pid"], line["link"]): line for line in lines if line.get("link") and line["event"] == "launch"}
-    wrong, seen, times = [], set(), collections.defaultdict(list)
-    for line in (line for line in lines if line["event"] == "gpu"):
-        key = (line["pid"], line["link"])
-        call = calls.get(key)
-        if not call or key in seen:
-            wrong.append("%s has a time that is no launch's, or a second one" % line["mangled"])
-            continue
-        seen.add(key)
-        if not 0 <= line["gpu_ns"] < LONGEST_NS or line["t_ns"] < call["t_ns"] - EARLY_NS:
-            wrong.append("%s: %d ns, %d ns after its call" % (line["mangled"], line["gpu_ns"], line["t_ns"] - call["t_ns"]))
-        if line["mangled"] != call["mangled"] or line["grid"] != call["grid"]:
-            wrong.append("%s has the time of %s" % (call["mangled"], line["mangled"]))
-        times[line["mangled"]].append(line["gpu_ns"])
-    exact = collections.defaultdict(list)
-    for line in earlier:
-        if line["event"] == "gpu" and line["mangled"] in times:
-            times[line["mangled"]].append(line["gpu_ns"])
-    for run in by_cupti:
-        kernels = [line for line in run if line["event"] == "gpu" and line["what"] == "kernel"]
-        for name in {line["mangled"] for line in kernels}:
-            exact[name].append(min(line["gpu_ns"] for line in kernels if line["mangled"] == name))
-    compared = []
-    for name in sorted(set(times) & set(exact)):
-        pair, least, most = min(times[name]), min(exact[name]), max(exact[name])
-        compared.append(pair - least)
-        if not LESS_TIMES * least - LESS_NS <= pair <= MORE_TIMES * most + MORE_NS:
-            by = "%d" % least if least == most else "%d to %d" % (least, most)
-            wrong.append("%s takes %d ns by events and %s ns by CUPTI" % (name, pair, by))
-    captures = any("BeginCapture" in line.get("api", "") for line in lines)
-    failed = any(line.get("status") not in (None, 0, 600) for line in lines)
-    succeeded = sum(call["status"] == 0 for call in calls.values())
-    if not captures and not failed and len(seen) + told < succeeded:
-        wrong.append("%d of %d launches have neither a time nor are told to have none" %
-                     (succeeded - len(seen) - told, succeeded))
-    cost = [note.split("cost the host ")[1] for note in notes if "cost the host" in note]
-    more = "%+d to %+d ns beside CUPTI" % (min(compared), max(compared)) if compared else "no kernel to compare"
-    return "%d of %d launches by events, %s, the host %s" % (len(seen), succeeded, more, (cost or ["?"])[0]), wrong
-
-
-def events(cushim, path, alone, by_cupti, earlier=None):
-    """[(what, [differences])] of one program by event pairs; appends the run's lines to those of earlier runs."""
-    earlier = [] if earlier is None else earlier
-    try:
-        outcome, lines, _ = traced(cushim, [path], None, "events")
-        what, wrong = judge_events(lines, by_cupti, earlier)
-        earlier += lines
-    except (OSError, ValueError, KeyError, IndexError) as error:
-        return [("--gpu-time=events", ["%s: %s" % (type(error).__name__, error)])]
-    return [("--gpu-time=events: %s" % what, wrong + runs.differences(alone, outcome))]
 
 
 def check(cushim, program, path, cuda_home, alone):
@@ -175,21 +106,7 @@ def check(cushim, program, path, cuda_home, alone):
         what, wrong = judge(lines, int(program.options.get("idlegraphs", 0)))
     except (OSError, ValueError, KeyError) as error:
         return [("--gpu-time", ["%s: %s" % (type(error).__name__, error)])]
-    results = [("--gpu-time: %s%s" % (what or "nothing", where), wrong + runs.differences(alone, outcome))]
-    return results + events(cushim, path, alone, [lines])
-
-
-def again(cushim, path, cuda_home, turns=4):
-    """[(what, [differences])] of one program by event pairs, whose times differed from CUPTI's while other programs ran: compares the
-    times of a few runs of each kind, as the times of a kernel whose pages move differ from run to run."""
-    alone = runs.run([path])
-    by_cupti, by_events, results = [], [], []
-    for turn in range(turns):
-        by_cupti.append(traced(cushim, [path], cuda_home)[1])
-        results = events(cushim, path, alone, by_cupti, by_events)
-        if not any(wrong for _, wrong in results):
-            break
-    return [("%s, %d runs" % (what, turn + 1), wrong) for what, wrong in results]
+    return [("--gpu-time: %s%s" % (what or "nothing", where), wrong + runs.differences(alone, outcome))]
 
 
 def killed(cushim, nvcc, arch, out, cuda_home, kernels=300):

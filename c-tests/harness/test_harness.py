@@ -11,6 +11,7 @@ import threading
 import unittest
 
 import build
+import eventpairs
 import gputime
 import launches
 import programs
@@ -98,34 +99,92 @@ class GpuTime(unittest.TestCase):
         self.assertIsNone(gputime.judge(lines)[0])
 
 
-    def test_event_pairs(self):
-        notes = ["GPU times are those between two events around each launch: …",
-                 "--gpu-time: timing 1 launches by event pairs cost the host 900 ns each"]
-        def judged(add=(), cupti=(3000,), **more):
-            lines = self.lines(**more)
-            by_cupti = [self.lines(gpu_ns=ns) for ns in cupti]
-            return gputime.judge_events(lines[:-1] + list(add) + [{"event": "summary", "notes": notes}], by_cupti)
-        what, wrong = judged(gpu_ns=5000)
-        self.assertEqual((what, wrong), ("1 of 1 launches by events, +2000 to +2000 ns beside CUPTI, "
-                                         "the host 900 ns each", []))
-        # A kernel whose time varies between runs may take as long as in any of CUPTI's runs.
-        slow = {"cupti": (52_000, 625_000), "gpu_ns": 457_000}
-        self.assertEqual(judged(**slow)[1], [])
-        self.assertIn("52000 to 625000 ns by CUPTI", judged(**dict(slow, gpu_ns=1_200_000))[1][0])
-        self.assertNotEqual(judged(**dict(slow, cupti=(52_000,)))[1], [])
-        second = dict(self.lines()[1])
+class EventPairs(unittest.TestCase):
+    NOTES = ["GPU times are those between two events around each launch: …",
+             "--gpu-time: timing 1 launches by event pairs cost the host 900 ns each"]
+
+    def judged(self, add=(), seen=((11, "_Z1kv", 50_000, 53_000),), notes=NOTES, **more):
+        """Of one launch by thread 11, whose kernel CUPTI saw from 50 to 53 us; `more` of the event pair's line."""
+        shape = {"grid": [2, 1, 1], "block": [32, 1, 1], "mangled": "_Z1kv", "pid": 5, "link": 7}
+        call = dict(shape, event="launch", api="cudaLaunchKernel", status=0, t_ns=1_000_000, tid=11)
+        work = dict(shape, event="gpu", what="kernel", t_ns=1_004_000, gpu_ns=5000)
+        work.update(more)
+        kernels = [{"tid": tid, "mangled": name, "start": start, "end": end} for tid, name, start, end in seen]
+        return eventpairs.judge([call, work] + list(add) + [{"event": "summary", "notes": list(notes)}], {5: kernels})
+
+    def test_a_time_contains_its_kernel(self):
+        self.assertEqual(self.judged(), ("1 of 1 launches by events, 1 of them +2000 to +2000 ns beside CUPTI, "
+                                         "+2000 in the middle, the host 900 ns each", []))
+        self.assertEqual(self.judged(gpu_ns=2500)[1], [])
+        self.assertIn("1900 ns by events and 3000 ns by CUPTI", self.judged(gpu_ns=1900)[1][0])
+        self.assertEqual(self.judged(gpu_ns=102_000)[1], [])
+        self.assertIn("idle for 101000 ns", self.judged(gpu_ns=104_000)[1][0])
+        # Nothing is known of a captured launch, nor of other processes.
+        for seen in (((11, "_Z1kv", 0, 0),), ()):
+            what, wrong = self.judged(seen=seen, gpu_ns=104_000)
+            self.assertEqual(wrong == [], seen != ())
+        # A long kernel may wait longer.
+        long = ((11, "_Z1kv", 50_000, 2_050_000),)
+        self.assertEqual(self.judged(seen=long, gpu_ns=2_600_000)[1], [])
+        self.assertIn("idle", self.judged(seen=long, gpu_ns=2_700_000)[1][0])
+
+    def test_a_kernel_may_wait_for_others(self):
+        own = (11, "_Z1kv", 500_000, 503_000)
+        for others, idle in (
+            ([(0, "-", 100_000, 450_000)], None),
+            ([(0, "-", 300_000, 450_000), (0, "-", 250_000, 350_000), (0, "-", 0, 240_000)], None),
+            ([(0, "-", 300_000, 450_000)], 247_000),
+            ([(0, "-", 503_000, 900_000)], 397_000),
+        ):
+            _, wrong = self.judged(seen=[own] + others, gpu_ns=400_000)
+            self.assertEqual(wrong == [], idle is None, (others, wrong))
+            self.assertTrue(idle is None or "idle for %d ns" % idle in wrong[0], wrong)
+
+    def test_what_is_wrong(self):
+        second = {"event": "gpu", "what": "kernel", "mangled": "_Z1kv", "pid": 5, "link": 7}
         for add, more, says in (
-            ((), {"gpu_ns": 300_000_000}, "by CUPTI"),
             ((), {"gpu_ns": -1}, "-1 ns"),
+            ((), {"t_ns": 998_000}, "-2000 ns after its call"),
             ((), {"link": 8}, "no launch's"),
+            ((), {"grid": [3, 1, 1]}, "has the time of"),
             ((), {"event": "mark"}, "neither a time"),
             ((second,), {}, "a second one"),
+            ((), {"seen": ((11, "_Z1jv", 50_000, 53_000),)}, "or others"),
+            ((), {"seen": ((12, "_Z1kv", 50_000, 53_000),)}, "or others"),
         ):
-            self.assertTrue(any(says in text for text in judged(add, **more)[1]), (more, judged(add, **more)))
-        notes.append("--gpu-time: 1 launches have no GPU time: the first of a context …")
-        self.assertEqual(judged(event="mark")[1], [])
-        notes.clear()
-        self.assertIsNone(judged()[0])
+            self.assertTrue(any(says in text for text in self.judged(add, **more)[1]), (more, self.judged(add, **more)))
+        told = self.NOTES + ["--gpu-time: 1 launches have no GPU time: the first of a context …"]
+        self.assertEqual(self.judged(event="mark", notes=told)[1], [])
+        self.assertIsNone(self.judged(notes=())[0])
+
+
+class Timed(unittest.TestCase):
+    """The whole way of a program that is timed, with another cushim and another CUPTI."""
+    program, options = "cushim", {}
+
+    def trace(self, command, env=None, options=(), backend=None):
+        folder = tempfile.mkdtemp()
+        lines = self.lines if "--gpu-time=cupti" in options else self.pairs
+        with open(os.path.join(folder, "trace.jsonl"), "w") as file:
+            file.write("\n".join(json.dumps(line) for line in lines))
+        if env and "CUPTI_KERNELS_FILE" in env:
+            with open(env["CUPTI_KERNELS_FILE"] + ".5", "w") as file:
+                file.write(json.dumps({"tid": 11, "mangled": "_Z1kv", "start": 1_000, "end": 9_000}) + "\n")
+        return runs.run(command), os.path.join(folder, "trace.jsonl")
+
+    def test_both_ways(self):
+        shape = {"grid": [2, 1, 1], "block": [32, 1, 1], "mangled": "_Z1kv", "pid": 5, "link": 7}
+        call = dict(shape, event="launch", api="cudaLaunchKernel", status=0, t_ns=1_000_000, tid=11)
+        work = dict(shape, event="gpu", what="kernel", t_ns=1_004_000, gpu_ns=8_500)
+        self.lines = [call, work, {"event": "summary", "notes": []}]
+        self.pairs = self.lines[:2] + [{"event": "summary", "notes": EventPairs.NOTES}]
+        alone = runs.run(["true"])
+        results = gputime.check(self, self, "true", None, alone) + eventpairs.check(self, "client.so", "true", alone)
+        self.assertEqual([wrong for _, wrong in results], [[], []])
+        self.assertIn("+500 ns beside CUPTI", results[1][0])
+        work["gpu_ns"] = 5_000
+        results = eventpairs.check(self, "client.so", "true", runs.run(["false"]))
+        self.assertEqual(results[0][1], ["_Z1kv takes 5000 ns by events and 8000 ns by CUPTI", "exit status 1 alone, 0 traced"])
 
 
 class Names(unittest.TestCase):
