@@ -3,6 +3,7 @@
 //! Owns splitting 32 lanes into two halves, and joining them. Must not know what is looked up.
 
 use super::emitter::LANES;
+use crate::run::rows::{FIRST_BITS, FIRST_KEPT, LAST_BITS, LAST_KEPT};
 use cushim_translate::llvm::{Body, Type, Value};
 
 /// Lanes of a register.
@@ -59,6 +60,60 @@ pub(super) fn reordered(b: &mut Body, v: Value, from: &[usize; LANES as usize]) 
     let order: Vec<String> = from.iter().map(|l| format!("i32 {l}")).collect();
     let (v, order) = (b.typed(v), order.join(", "));
     b.result(Type::Int(32), &format!("shufflevector {v}, <32 x i32> poison, <32 x i32> <{order}>"))
+}
+
+/// The special function unit's square of offsets of 17 bits, by products of bytes ([`crate::run::rows`]).
+pub(super) fn square(b: &mut Body, place: Value) -> Value {
+    const BYTES: &str = "@llvm.x86.avx512.pmaddubs.w.512";
+    const WORDS: &str = "@llvm.x86.avx512.pmaddw.d.512";
+    b.declare(&format!("declare <32 x i16> {BYTES}(<64 x i8>, <64 x i8>)"));
+    b.declare(&format!("declare <16 x i32> {WORDS}(<32 x i16>, <32 x i16>)"));
+    let place = b.typed(place);
+    let halves = [0, HALF].map(|first| {
+        let own = half(b, &place, first);
+        let all = |v: u32| literal(&[v; HALF as usize]);
+        let with = |b: &mut Body, op: &str, v: &str, by: u32| {
+            line(b, &format!("{op} <16 x i32> {v}, {}", all(by)))
+        };
+        // The lowest byte of each lane, four times.
+        let repeated = |b: &mut Body, v: &str| {
+            let v = line(b, &format!("bitcast <16 x i32> {v} to <64 x i8>"));
+            let order: Vec<String> = (0..64).map(|n| format!("i32 {}", n / 4 * 4)).collect();
+            let order = order.join(", ");
+            let v = line(
+                b,
+                &format!("shufflevector <64 x i8> {v}, <64 x i8> poison, <64 x i32> <{order}>"),
+            );
+            line(b, &format!("bitcast <64 x i8> {v} to <16 x i32>"))
+        };
+        let upper = with(b, "lshr", &own, 9);
+        let lower = with(b, "lshr", &own, 2);
+        let lower = with(b, "and", &lower, 0x7f);
+        let lower = repeated(b, &lower);
+        let bits = with(b, "lshr", &own, 10);
+        let bits = repeated(b, &bits);
+        let part = |b: &mut Body, of: i32, kept: i32| {
+            let of = with(b, "and", &bits, of.cast_unsigned());
+            let kept = with(b, "and", &lower, kept.cast_unsigned());
+            let [of, kept] =
+                [of, kept].map(|v| line(b, &format!("bitcast <16 x i32> {v} to <64 x i8>")));
+            line(b, &format!("call <32 x i16> {BYTES}(<64 x i8> {of}, <64 x i8> {kept})"))
+        };
+        let first = part(b, FIRST_BITS, FIRST_KEPT);
+        let last = part(b, LAST_BITS, LAST_KEPT);
+        let sum = line(b, &format!("add <32 x i16> {first}, {last}"));
+        let ones = line(b, &format!("bitcast <16 x i32> {} to <32 x i16>", all(0x0001_0001)));
+        let products = |b: &mut Body, v: &str, by: &str| {
+            line(b, &format!("call <16 x i32> {WORDS}(<32 x i16> {v}, <32 x i16> {by})"))
+        };
+        let sum = products(b, &sum, &ones);
+        let upper = line(b, &format!("bitcast <16 x i32> {upper} to <32 x i16>"));
+        let squared = products(b, &upper, &upper);
+        let squared = with(b, "lshr", &squared, 1);
+        let sum = with(b, "lshr", &sum, 6);
+        line(b, &format!("add <16 x i32> {squared}, {sum}"))
+    });
+    joined(b, &halves)
 }
 
 /// The elements of two registers that `index` selects.

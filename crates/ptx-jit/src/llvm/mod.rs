@@ -40,6 +40,7 @@ mod spawn;
 mod steps;
 mod store;
 mod strip;
+mod usual;
 mod wide;
 pub(crate) mod wire;
 mod words;

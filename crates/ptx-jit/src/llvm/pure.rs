@@ -5,7 +5,7 @@
 
 use super::emitter::{Emit, LANES, Refused, Val};
 use super::lookup::line;
-use super::sfu;
+use super::{sfu, usual};
 use crate::simt::plan::fits;
 use crate::simt::plan::shape::{Class, Shape, affine};
 use crate::warp::{Which, task};
@@ -15,7 +15,7 @@ use cushim_ptx::ir::{Dst, Inst, Src};
 use cushim_ptx::sem::{AddressOp, Clamp, Convert, Float, FloatOp, Operation, Precision};
 use cushim_ptx::soft::Round;
 use cushim_ptx::types::{Kind, Scalar};
-use cushim_translate::llvm::{Type, Value};
+use cushim_translate::llvm::{Body, Type, Value};
 use cushim_translate::ops;
 
 impl Emit<'_> {
@@ -239,7 +239,11 @@ impl Emit<'_> {
             FloatOp::Div(how) => {
                 let [x, y] = [0, 1].map(|n: usize| self.lanes(&args[n], 32));
                 let full = how == Precision::Full;
-                return Some(sfu::quotient(self.vector(), full, what.flush, x, y));
+                return Some(self.short_or(
+                    (sfu::Function::Rcp, y),
+                    &mut |b| usual::usual_quotient(b, what.flush, x, y),
+                    &mut |b| sfu::quotient(b, full, what.flush, x, y),
+                ));
             }
             FloatOp::Rcp(_) => sfu::Function::Rcp,
             FloatOp::Rsqrt => sfu::Function::Rsqrt,
@@ -251,7 +255,42 @@ impl Emit<'_> {
             _ => return None,
         };
         let x = self.lanes(&args[0], 32);
-        Some(sfu::one(self.vector(), one, what.flush, x))
+        let short = &mut |b: &mut Body| usual::of_usual(b, one, x);
+        Some(self.short_or((one, x), short, &mut |b| sfu::one(b, one, what.flush, x)))
+    }
+
+    /// A function's result by its short way, if all lanes have usual operands. Inactive lanes may have any: code for
+    /// any lanes has the long way only.
+    fn short_or(
+        &mut self,
+        (what, x): (sfu::Function, Value),
+        short: &mut dyn FnMut(&mut Body) -> Value,
+        long: &mut dyn FnMut(&mut Body) -> Value,
+    ) -> Value {
+        let full = self.full;
+        let b = self.vector();
+        let usual = if full { usual::are_usual(b, what, x) } else { None };
+        let Some(usual) = usual else { return long(b) };
+        let usual = b.typed(usual);
+        let all = line(b, &format!("bitcast {usual} to i{LANES}"));
+        let all = b.result(Type::Int(1), &format!("icmp eq i{LANES} {all}, -1"));
+        let [yes, no, next] = [(); 3].map(|()| self.label());
+        self.likely(all, &yes, &no);
+        let way = |e: &mut Self, label: &str, give: &mut dyn FnMut(&mut Body) -> Value| {
+            e.b.label(label);
+            let v = give(e.vector());
+            let v = e.vector().typed(v);
+            e.jump(&next);
+            v
+        };
+        let (short, long) = (way(self, &yes, short), way(self, &no, long));
+        self.b.label(&next);
+        let value = |typed: &str| typed.rsplit(' ').next().unwrap_or_default().to_owned();
+        let [short, long] = [short, long].map(|v| value(&v));
+        self.b.result(
+            Type::Int(32),
+            &format!("phi <{LANES} x i32> [ {short}, %{yes} ], [ {long}, %{no} ]"),
+        )
     }
 
     pub(super) fn results(&self, inst: &Inst) -> Vec<Class> {

@@ -3,14 +3,14 @@
 //! Owns the steps of [`cushim_ptx::alu::sfu`] and its variants in LLVM IR, bit for bit, for processors with table
 //! lookups in two registers (AVX-512); others call helpers. Must not know instructions.
 
-use super::lookup::look_up;
+use super::lookup::{look_up, square};
 use cushim_ptx::alu::sfu::{self, Interpolated};
 use cushim_translate::llvm::{Body, Type, Value};
 
-const SIGN: u32 = 1 << 31;
+pub(super) const SIGN: u32 = 1 << 31;
 const INFINITY: u32 = 0x7f80_0000;
 const NAN: u32 = 0x7fff_ffff;
-const ONE: u32 = 1 << 23;
+pub(super) const ONE: u32 = 1 << 23;
 /// 2^24, 2^12 and their reciprocals, and a quarter, by which operands and results are scaled.
 const UP: f32 = 16_777_216.0;
 const ROOT_UP: f32 = 4096.0;
@@ -84,13 +84,13 @@ pub(super) fn quotient(b: &mut Body, full: bool, ftz: bool, x: Value, y: Value) 
     flush(&mut u, v)
 }
 
-fn c(v: u32) -> Value {
+pub(super) fn c(v: u32) -> Value {
     Value::int(32, v.into())
 }
 
 /// Emits the steps of the functions; values are 32 lanes of bits.
-struct Unit<'a> {
-    b: &'a mut Body,
+pub(super) struct Unit<'a> {
+    pub(super) b: &'a mut Body,
 }
 
 impl Unit<'_> {
@@ -105,7 +105,7 @@ impl Unit<'_> {
         self.b.fcmp("ogt", x, Value::float(LARGE))
     }
 
-    fn flush(&mut self, x: Value) -> Value {
+    pub(super) fn flush(&mut self, x: Value) -> Value {
         let (small, zero) = (self.is_small(x), self.b.with("and", x, SIGN.into()));
         self.b.select(small, zero, x)
     }
@@ -134,7 +134,7 @@ impl Unit<'_> {
     }
 
     /// The same with the GPU's NaN.
-    fn product(&mut self, x: Value, by: Value) -> Value {
+    pub(super) fn product(&mut self, x: Value, by: Value) -> Value {
         let x = self.b.bits_as(x, Type::Float);
         let v = self.b.op("fmul", x, by);
         self.canonical(v)
@@ -180,48 +180,38 @@ impl Unit<'_> {
         self.b.select(low, square, v)
     }
 
-    /// The upper 16 bits of the square of 17 bits, without the partial products below the 18th column.
-    fn square(&mut self, x: Value) -> Value {
-        let upper = self.b.with("lshr", x, 9);
-        let lower = self.b.with("lshr", x, 2);
-        let lower = self.b.with("and", lower, 0x7f);
-        let all = self.b.op("mul", upper, upper);
-        let mut sum = self.b.with("lshr", all, 1);
-        for k in 0..7 {
-            let bit = self.b.with("and", x, 1 << (10 + k));
-            let is = self.b.icmp_with("ne", bit, 0);
-            let part = self.b.with("lshr", lower, 6 - k);
-            let part = self.b.select(is, part, c(0));
-            sum = self.b.op("add", sum, part);
-        }
-        sum
-    }
-
     /// The interval, the 17-bit position in it, and the position's square.
-    fn split(&mut self, x: Value) -> (Value, Value, Value) {
+    pub(super) fn split(&mut self, x: Value) -> [Value; 3] {
         let place = self.b.with("and", x, 0x1_ffff);
         let interval = self.b.with("lshr", x, 17);
-        let square = self.square(place);
-        (interval, place, square)
+        let square = square(self.b, place);
+        [interval, place, square]
+    }
+
+    /// The coefficients of an interval: its value, and the factors of the offset and of its square as the table has
+    /// them.
+    fn row(&mut self, of: Interpolated, interval: Value) -> (Value, Value) {
+        let table = sfu::coefficients(of);
+        let factors: Vec<u32> = table.factors.iter().map(|f| f.cast_unsigned()).collect();
+        (look_up(self.b, table.first, interval), look_up(self.b, &factors, interval))
+    }
+
+    /// The lowest 12 bits, with their sign: the factor of the square.
+    fn by_square(&mut self, factors: Value) -> Value {
+        let v = self.b.with("shl", factors, 20);
+        self.b.with("ashr", v, 20)
     }
 
     /// The polynomial in an interval, 64 bits; the first coefficient and that of the square are shifted left.
     fn sum(
         &mut self,
         of: Interpolated,
-        interval: Value,
-        place: Value,
-        square: Value,
+        [interval, place, square]: [Value; 3],
         [first, last]: [u128; 2],
     ) -> Value {
-        let table = sfu::coefficients(of);
-        let values = table.first;
-        let factors: Vec<u32> = table.factors.iter().map(|f| f.cast_unsigned()).collect();
-        let value = look_up(self.b, values, interval);
-        let factors = look_up(self.b, &factors, interval);
+        let (value, factors) = self.row(of, interval);
         let by_place = self.b.with("ashr", factors, 12);
-        let by_square = self.b.with("shl", factors, 20);
-        let by_square = self.b.with("ashr", by_square, 20);
+        let by_square = self.by_square(factors);
         let value = self.b.fit(value, 64);
         let value = self.b.with("shl", value, first);
         let (by_place, place) = (self.b.signed(by_place, 64), self.b.fit(place, 64));
@@ -233,11 +223,33 @@ impl Unit<'_> {
         self.b.op("add", sum, squared)
     }
 
-    /// A sum plus `add`, without its lowest `shift` bits; 32 bits.
-    fn rounded(&mut self, sum: Value, add: u128, shift: u128) -> Value {
-        let v = self.b.with("add", sum, add);
-        let v = self.b.with("lshr", v, shift);
-        self.b.fit(v, 32)
+    /// The same plus `round`, without its lowest `right` bits, in 32-bit arithmetic (`narrow_sum` of
+    /// [`cushim_ptx::alu::sfu`] says for which sums).
+    pub(super) fn narrow_sum(
+        &mut self,
+        of: Interpolated,
+        [interval, place, square]: [Value; 3],
+        [first, last]: [u128; 2],
+        round: u128,
+        right: u128,
+    ) -> Value {
+        const BELOW: u128 = 10;
+        let (value, factors) = self.row(of, interval);
+        let upper = self.b.with("ashr", factors, 12 + BELOW);
+        let lower = self.b.with("lshr", factors, 12);
+        let lower = self.b.with("and", lower, (1 << BELOW) - 1);
+        let c = self.by_square(factors);
+        let squared = self.b.op("mul", c, square);
+        let squared = self.b.with("shl", squared, last);
+        let below = self.b.op("mul", lower, place);
+        let below = self.b.op("add", below, squared);
+        let below = self.b.with("add", below, round);
+        let below = self.b.with("ashr", below, BELOW);
+        let value = self.b.with("shl", value, first - BELOW);
+        let linear = self.b.op("mul", upper, place);
+        let v = self.b.op("add", value, linear);
+        let v = self.b.op("add", v, below);
+        self.b.with("ashr", v, right - BELOW)
     }
 
     /// A number below 2^53 with `point` fraction bits, as a single, truncated. Zero is positive.
@@ -257,14 +269,18 @@ impl Unit<'_> {
         (e, self.b.with("and", x, u128::from(ONE - 1)))
     }
 
-    fn rcp(&mut self, x: Value) -> Value {
-        let (e, fraction) = self.parts(x);
+    /// 1 / x of a fraction, with the leading bit.
+    pub(super) fn reciprocal(&mut self, fraction: Value) -> Value {
         let place = self.b.with("and", fraction, 0xffff);
         let interval = self.b.with("lshr", fraction, 16);
         let twice = self.b.with("shl", place, 1);
-        let square = self.square(twice);
-        let sum = self.sum(Interpolated::Rcp, interval, place, square, [13, 0]);
-        let v = self.rounded(sum, 0x47e7, 15);
+        let square = square(self.b, twice);
+        self.narrow_sum(Interpolated::Rcp, [interval, place, square], [13, 0], 0x47e7, 15)
+    }
+
+    fn rcp(&mut self, x: Value) -> Value {
+        let (e, fraction) = self.parts(x);
+        let v = self.reciprocal(fraction);
         let v = self.b.op("sub", v, c(ONE));
         let power = self.b.op("sub", c(253), e);
         let power = self.b.with("shl", power, 23);
@@ -309,11 +325,18 @@ impl Unit<'_> {
         self.b.select(none, zero, v)
     }
 
+    /// 1 / √x of 24 bits, with the leading bit.
+    pub(super) fn inverse_root(&mut self, fraction: Value) -> Value {
+        let split = self.split(fraction);
+        let v = self.narrow_sum(Interpolated::Rsqrt, split, [14, 2], 0x7fff, 16);
+        let whole = self.b.icmp_with("eq", fraction, 0);
+        self.b.select(whole, c(2 * ONE), v)
+    }
+
     fn rsqrt(&mut self, x: Value) -> Value {
         let (half, fraction) = self.halve(x);
-        let (interval, place, square) = self.split(fraction);
-        let sum = self.sum(Interpolated::Rsqrt, interval, place, square, [14, 2]);
-        let v = self.rounded(sum, 0x7fff, 16);
+        let split = self.split(fraction);
+        let v = self.narrow_sum(Interpolated::Rsqrt, split, [14, 2], 0x7fff, 16);
         let whole = self.b.icmp_with("eq", fraction, 0);
         let v = self.b.select(whole, c(2 * ONE), v);
         let v = self.b.op("sub", v, c(ONE));
@@ -325,9 +348,8 @@ impl Unit<'_> {
 
     fn sqrt(&mut self, x: Value) -> Value {
         let (half, fraction) = self.halve(x);
-        let (interval, place, square) = self.split(fraction);
-        let sum = self.sum(Interpolated::Sqrt, interval, place, square, [15, 0]);
-        let v = self.rounded(sum, 0xffff, 17);
+        let split = self.split(fraction);
+        let v = self.narrow_sum(Interpolated::Sqrt, split, [15, 0], 0xffff, 17);
         let v = self.b.op("sub", v, c(ONE));
         let power = self.b.op("add", half, c(127));
         let power = self.b.with("shl", power, 23);
@@ -363,9 +385,8 @@ impl Unit<'_> {
         let fixed = self.b.op("xor", fixed, negative);
         let fixed = self.b.op("add", fixed, one);
         let fraction = self.b.with("and", fixed, u128::from(ONE - 1));
-        let (interval, place, square) = self.split(fraction);
-        let sum = self.sum(Interpolated::Ex2, interval, place, square, [13, 0]);
-        let v = self.rounded(sum, 0x77e2, 15);
+        let split = self.split(fraction);
+        let v = self.narrow_sum(Interpolated::Ex2, split, [13, 0], 0x77e2, 15);
         let v = self.b.op("sub", v, c(ONE));
         let power = self.b.with("ashr", fixed, 23);
         let power = self.b.op("add", power, c(127));
@@ -386,9 +407,15 @@ impl Unit<'_> {
     }
 
     fn lg2(&mut self, x: Value) -> Value {
+        let bits = self.logarithm(x);
+        self.root(x, bits, SIGN | INFINITY, INFINITY)
+    }
+
+    /// The logarithm of a positive number that is neither subnormal nor infinite.
+    pub(super) fn logarithm(&mut self, x: Value) -> Value {
         let (e, fraction) = self.parts(x);
-        let (interval, place, square) = self.split(fraction);
-        let sum = self.sum(Interpolated::Lg2, interval, place, square, [12, 1]);
+        let split = self.split(fraction);
+        let sum = self.sum(Interpolated::Lg2, split, [12, 1]);
         let v = self.b.with("add", sum, 0x3345);
         let v = self.b.with("ashr", v, 2);
         let low = self.b.with("and", x, (!SIGN).into());
@@ -403,8 +430,7 @@ impl Unit<'_> {
         let bits = self.single(v, 36);
         let sign = self.b.fit(below, 32);
         let sign = self.b.with("and", sign, SIGN.into());
-        let bits = self.b.op("or", bits, sign);
-        self.root(x, bits, SIGN | INFINITY, INFINITY)
+        self.b.op("or", bits, sign)
     }
 
     /// An angle in turns, rounded towards zero.
@@ -439,8 +465,8 @@ impl Unit<'_> {
         let back = self.b.op("sub", c(0), odd);
         let fraction = self.b.op("xor", fixed, back);
         let fraction = self.b.with("and", fraction, u128::from(ONE - 1));
-        let (interval, place, square) = self.split(fraction);
-        let sum = self.sum(Interpolated::Sin, interval, place, square, [11, 0]);
+        let split = self.split(fraction);
+        let sum = self.sum(Interpolated::Sin, split, [11, 0]);
         let bits = self.single(sum, 37);
         let mut sign = self.b.with("shl", q, 30);
         if quarter == 0 {

@@ -12,13 +12,13 @@ use super::singles::Lanes;
 use cushim_ptx::alu::sfu::Row;
 
 /// The bits k of u, one in each byte, for k from 0 to 3.
-pub(super) const FIRST_BITS: i32 = 0x0804_0201;
+pub(crate) const FIRST_BITS: i32 = 0x0804_0201;
 /// The bits of l that each of them is multiplied by.
-pub(super) const FIRST_KEPT: i32 = 0x7870_6040;
+pub(crate) const FIRST_KEPT: i32 = 0x7870_6040;
 /// The same for k from 4 to 6.
-pub(super) const LAST_BITS: i32 = 0x0040_2010;
+pub(crate) const LAST_BITS: i32 = 0x0040_2010;
 /// The same for k from 4 to 6.
-pub(super) const LAST_KEPT: i32 = 0x007f_7e7c;
+pub(crate) const LAST_KEPT: i32 = 0x007f_7e7c;
 
 /// What the polynomials of lanes take.
 #[derive(Debug, Clone, Copy)]

@@ -204,16 +204,49 @@ fn numbers() -> Vec<u32> {
     signed.chain(random.take(482)).chain(middle.take(512)).collect()
 }
 
+/// Operands for which functions have a short way if all lanes of a warp have such: 256 of them, of each kind 32.
+fn usual(seed: u32) -> Vec<u32> {
+    let random = |n: u32| (n + 256 * seed).wrapping_mul(0x9e37_79b9) ^ n << 13;
+    let middle = |n: u32| 0x3c00_0000 + random(n) % 0x600_0000;
+    let whole = |n: u32| (n as f32 - 16.0) * if n & 1 == 0 { 1.0 } else { 0.25 };
+    let one_of = |all: &[u32], n: u32| all[n as usize % all.len()];
+    let all = (0..256).map(|n| match n / 32 {
+        0 => middle(n),
+        1 => middle(n) | 1 << 31,
+        2 => whole(n % 32).to_bits(),
+        // The first and last of roots and logarithms, of `rcp` and of `ex2`; even powers and odd ones.
+        3 => one_of(
+            &[0x80_0000, 0x80_0001, 0xff_ffff, 0x7f7f_ffff, 0x3f80_0000, 0x4000_0000, 0x4080_0000],
+            n,
+        ),
+        4 => {
+            one_of(&[0x80_0000, 0x8080_0000, 0x7e7f_ffff, 0xfe7f_ffff, 0x3f80_0000, 0xbfff_ffff], n)
+        }
+        5 => one_of(
+            &[0, 1 << 31, 1, 0x8000_0001, 0x42fb_ffff, 0xc2fb_ffff, 0x3400_0001, 0xb3ff_ffff],
+            n,
+        ),
+        // One lane alone is not usual.
+        6 if n % 32 == 7 + seed % 8 => one_of(&[0xff80_0000, 0x7fc0_0000, 0x42fc_0000, 1], seed),
+        6 => middle(n),
+        _ => 0x80_0000 + random(n) % 0x7f00_0000,
+    });
+    all.collect()
+}
+
 #[test]
 fn approximate_functions_and_doubles_have_the_same_bits() {
     if !with_llvm("approximate_functions_and_doubles_have_the_same_bits") {
         return;
     }
     let (d, _) = device();
-    let words = numbers();
+    let mut words = numbers();
     assert_eq!(words.len(), 1024);
+    (0..33).for_each(|seed| words.extend(usual(seed)));
     let (from, to) = (d.upload(&words, |w| w.to_le_bytes()), d.alloc(32 * 1024));
-    for (part, name) in [(0, "units"), (2048, "units"), (0, "doubles"), (1500 & !7, "doubles")] {
+    let kernels = [(0, "units"), (2048, "units"), (0, "doubles"), (1500 & !7, "doubles")];
+    for (part, name) in kernels.into_iter().chain((0..32).map(|seed| (4096 + 1024 * seed, "units")))
+    {
         let kernel = d.kernel(d.find(name)).unwrap();
         assert_eq!(kernel.by_llvm([256, 1, 1]), Some(Ok(())), "{name}");
         d.launch(name, 1, 256, &[from + part, to]).unwrap();
