@@ -78,6 +78,8 @@ pub(super) struct Emit<'a> {
     pub(super) headers: BTreeSet<usize>,
     /// One-region loops whose warps take turns, and the rounds of a turn.
     pub(super) turns: BTreeMap<usize, u32>,
+    /// Regions of loops with barriers.
+    pub(super) tiles: BTreeSet<usize>,
     /// For each region, the registers that a warp saves if it waits at its end.
     pub(super) written: Vec<Set>,
     /// Registers with one value in all warps: see [`super::same`].

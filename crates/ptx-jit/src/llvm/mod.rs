@@ -202,6 +202,7 @@ fn emitter<'a>(
             false => serial::serial(f, plan, &turns),
         },
         turns,
+        tiles: ahead::tiles(plan),
         one_round: None,
         one_lane,
         written: saved::written(f, plan),
