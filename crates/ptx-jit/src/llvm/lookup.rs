@@ -3,7 +3,7 @@
 //! Owns splitting 32 lanes into two halves, and joining them. Must not know what is looked up.
 
 use super::emitter::LANES;
-use crate::run::rows::{FIRST_BITS, FIRST_KEPT, LAST_BITS, LAST_KEPT};
+use cushim_ptx::alu::sfu::bytes::{FIRST_BITS, FIRST_KEPT, LAST_BITS, LAST_KEPT};
 use cushim_translate::llvm::{Body, Type, Value};
 
 /// Lanes of a register.
@@ -62,7 +62,7 @@ pub(super) fn reordered(b: &mut Body, v: Value, from: &[usize; LANES as usize]) 
     b.result(Type::Int(32), &format!("shufflevector {v}, <32 x i32> poison, <32 x i32> <{order}>"))
 }
 
-/// The special function unit's square of offsets of 17 bits, by products of bytes ([`crate::run::rows`]).
+/// The special function unit's square of offsets of 17 bits, by products of bytes ([`cushim_ptx::alu::sfu::bytes`]).
 pub(super) fn square(b: &mut Body, place: Value) -> Value {
     const BYTES: &str = "@llvm.x86.avx512.pmaddubs.w.512";
     const WORDS: &str = "@llvm.x86.avx512.pmaddw.d.512";

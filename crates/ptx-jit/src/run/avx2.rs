@@ -4,10 +4,11 @@
 //! the special function unit's square by products of bytes, and roundings by the processor's control register. The
 //! bits are the same.
 
-use super::rows::{FIRST_BITS, FIRST_KEPT, LAST_BITS, LAST_KEPT, Rows};
+use super::rows::Rows;
 use super::singles::{Lanes, flushing, give, narrow, spread, take};
 use crate::warp::task::{DOWN, UP};
 use crate::warp::{SLOTS, Slot};
+use cushim_ptx::alu::sfu::bytes::{FIRST_BITS, FIRST_KEPT, LAST_BITS, LAST_KEPT};
 use cushim_ptx::alu::sfu::{self, Interpolated};
 use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
@@ -51,7 +52,7 @@ pub(super) unsafe fn look_up(of: Interpolated, interval: &Lanes, place: &Lanes) 
     unsafe { rows.assume_init() }
 }
 
-/// The unit's square of offsets of 17 bits, by [`super::rows`].
+/// The unit's square of offsets of 17 bits, by [`bytes`](cushim_ptx::alu::sfu::bytes).
 #[inline]
 #[target_feature(enable = "avx2")]
 fn square(place: __m256i) -> __m256i {

@@ -4,10 +4,11 @@
 //! rounding mode. The bits are the same.
 
 use super::joined::{put_sixteen, sixteen};
-use super::rows::{FIRST_BITS, FIRST_KEPT, LAST_BITS, LAST_KEPT, Rows};
+use super::rows::Rows;
 use super::singles::{Lanes, flushing};
 use crate::warp::task::{DOWN, SAME, UP};
 use crate::warp::{SLOTS, Slot};
+use cushim_ptx::alu::sfu::bytes::{FIRST_BITS, FIRST_KEPT, LAST_BITS, LAST_KEPT};
 use cushim_ptx::alu::sfu::{self, Interpolated};
 use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
@@ -47,7 +48,7 @@ pub(super) unsafe fn look_up(of: Interpolated, interval: &Lanes, place: &Lanes) 
     unsafe { rows.assume_init() }
 }
 
-/// The unit's square of offsets, by [`super::rows`].
+/// The unit's square of offsets, by [`bytes`](cushim_ptx::alu::sfu::bytes).
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
 fn square(place: __m512i) -> __m512i {

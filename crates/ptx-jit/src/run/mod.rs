@@ -35,7 +35,7 @@ mod operand;
 mod panics;
 mod preserve_all;
 mod room;
-pub(crate) mod rows;
+mod rows;
 mod show;
 mod singles;
 mod stack;

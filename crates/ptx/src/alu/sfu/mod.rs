@@ -9,6 +9,7 @@
 //! Facts: S. Oberman, M. Siu, "A high-performance area-efficient multifunction interpolator" (2005), for the structure;
 //! the envytools project's description of the G80's unit, for widths, shifts and the square; recordings of an H200.
 
+pub mod bytes;
 pub mod form;
 mod table;
 mod tables;
