@@ -10,10 +10,7 @@
  */
 #include <cupti.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
+#include "cupti_launches.h"
 
 struct entry {
     struct entry *next;
@@ -53,7 +50,7 @@ static void CUPTIAPI on_call(void *unused, CUpti_CallbackDomain domain, CUpti_Ca
     if (domain != CUPTI_CB_DOMAIN_DRIVER_API || !name)
         return;
     int graph = strncmp(name, "cuGraphLaunch", 13) == 0;
-    int kernel = strncmp(name, "cuLaunch", 8) == 0 && strncmp(name, "cuLaunchHostFunc", 16) != 0;
+    int kernel = launches_kernels(name);
     if (!graph && !kernel)
         return;
     if (call->callbackSite == CUPTI_API_ENTER) {
@@ -78,13 +75,9 @@ static void print_table(FILE *file, struct entry **table)
     fputc('{', file);
     for (int i = 0; i < BUCKETS; i++)
         for (struct entry *e = table[i]; e; e = e->next) {
-            fprintf(file, "%s\"", comma);
-            for (const char *c = e->name; *c; c++)
-                if (*c == '"' || *c == '\\' || (unsigned char)*c < ' ')
-                    fprintf(file, "\\u%04x", (unsigned char)*c);
-                else
-                    fputc(*c, file);
-            fprintf(file, "\": %lu", e->count);
+            fputs(comma, file);
+            print_text(file, e->name);
+            fprintf(file, ": %lu", e->count);
             comma = ", ";
         }
     fputc('}', file);
@@ -93,11 +86,7 @@ static void print_table(FILE *file, struct entry **table)
 /* A destructor, which comes after launches from atexit handlers of the program. */
 __attribute__((destructor)) static void finish(void)
 {
-    const char *base = getenv("CUPTI_COUNT_FILE");
-    char path[4096];
-    if (!base || snprintf(path, sizeof path, "%s.%d", base, (int)getpid()) >= (int)sizeof path)
-        return;
-    FILE *file = fopen(path, "w");
+    FILE *file = output("CUPTI_COUNT_FILE");
     if (!file)
         return;
     pthread_mutex_lock(&lock);

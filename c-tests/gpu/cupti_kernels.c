@@ -12,11 +12,8 @@
 #include <cupti.h>
 #include <pthread.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
-#include <unistd.h>
+#include "cupti_launches.h"
 
 struct call {
     uint32_t correlation;
@@ -61,7 +58,7 @@ static void CUPTIAPI on_call(void *unused, CUpti_CallbackDomain domain, CUpti_Ca
         return;
     }
     const char *name = call->functionName;
-    if (domain != CUPTI_CB_DOMAIN_DRIVER_API || !name || strncmp(name, "cuLaunch", 8) || !strncmp(name, "cuLaunchHostFunc", 16))
+    if (domain != CUPTI_CB_DOMAIN_DRIVER_API || !name || !launches_kernels(name))
         return;
     if (call->callbackSite == CUPTI_API_ENTER) {
         depth++;
@@ -105,13 +102,9 @@ static int by_correlation(const void *a, const void *b)
 
 static void print(FILE *file, long tid, const char *name, const struct kernel *kernel)
 {
-    fprintf(file, "{\"tid\": %ld, \"mangled\": \"", tid);
-    for (const char *c = name; *c; c++)
-        if (*c == '"' || *c == '\\' || (unsigned char)*c < ' ')
-            fprintf(file, "\\u%04x", (unsigned char)*c);
-        else
-            fputc(*c, file);
-    fprintf(file, "\", \"start\": %llu, \"end\": %llu}\n", kernel ? (unsigned long long)kernel->start : 0,
+    fprintf(file, "{\"tid\": %ld, \"mangled\": ", tid);
+    print_text(file, name);
+    fprintf(file, ", \"start\": %llu, \"end\": %llu}\n", kernel ? (unsigned long long)kernel->start : 0,
             kernel ? (unsigned long long)kernel->end : 0);
 }
 
@@ -124,11 +117,7 @@ static void flush(void)
 /* A destructor, which comes after launches from atexit handlers of the program. */
 __attribute__((destructor)) static void finish(void)
 {
-    const char *base = getenv("CUPTI_KERNELS_FILE");
-    char path[4096];
-    if (!base || snprintf(path, sizeof path, "%s.%d", base, (int)getpid()) >= (int)sizeof path)
-        return;
-    FILE *file = fopen(path, "w");
+    FILE *file = output("CUPTI_KERNELS_FILE");
     if (!file)
         return;
     pthread_mutex_lock(&lock);
