@@ -279,14 +279,12 @@ impl Emit<'_> {
         let way = |e: &mut Self, label: &str, give: &mut dyn FnMut(&mut Body) -> Value| {
             e.b.label(label);
             let v = give(e.vector());
-            let v = e.vector().typed(v);
+            let name = e.vector().name(v);
             e.jump(&next);
-            v
+            name
         };
         let (short, long) = (way(self, &yes, short), way(self, &no, long));
         self.b.label(&next);
-        let value = |typed: &str| typed.rsplit(' ').next().unwrap_or_default().to_owned();
-        let [short, long] = [short, long].map(|v| value(&v));
         self.b.result(
             Type::Int(32),
             &format!("phi <{LANES} x i32> [ {short}, %{yes} ], [ {long}, %{no} ]"),
