@@ -6,8 +6,8 @@
 //! program's graph. [`harvest`] fetches the times.
 //!
 //! The measured time is more than the kernel's: it starts when all earlier work of the stream is complete. On an idle
-//! stream it starts before the launch itself reaches the GPU (a launch whose call took long there gets no time, see
-//! [`harvest`]); and two kernels of one stream that would have overlapped no longer do. It does not include loading a
+//! stream it starts before the launch itself reaches the GPU, and a thread that loses its processor leaves the GPU idle
+//! between the events (a launch of which much may be such a wait gets no time, see [`harvest`]); and two kernels of one stream that would have overlapped no longer do. It does not include loading a
 //! kernel's code: see [`loaded`].
 //!
 //! Must not know: CUPTI.
@@ -66,12 +66,9 @@ pub fn before(
         let _errno = Errno::keep();
         let mut begun = clock::clock_ns(libc::CLOCK_MONOTONIC);
         thread.pair = begin(global, site, &mut begun, launch).unwrap_or(0);
-        let now = clock::clock_ns(libc::CLOCK_MONOTONIC);
-        if let Some(data) = pool_of(thread.pair).and_then(|(pool, pair)| pool.data(pair)) {
-            data.forwarded_ns = now;
-        }
         // The first timed launch also makes the events: its cost is not counted.
         if TIMED.load(Ordering::Relaxed) > 0 {
+            let now = clock::clock_ns(libc::CLOCK_MONOTONIC);
             COST_NS.fetch_add(now.saturating_sub(begun), Ordering::Relaxed);
         }
     }
@@ -149,7 +146,7 @@ fn begin(
     Some((number as u32) << PAIR_BITS | pair)
 }
 
-/// The launch that the thread is in got its link.
+/// The launch that the thread is in was recorded, with its link.
 #[inline]
 pub fn name(thread: &Thread, link: u64) {
     if thread.pair != 0
@@ -157,6 +154,8 @@ pub fn name(thread: &Thread, link: u64) {
         && data.link == 0
     {
         data.link = link;
+        // After the time that the record has: no kernel begins before its launch.
+        data.forwarded_ns = clock::clock_ns(libc::CLOCK_MONOTONIC);
     }
 }
 
@@ -182,9 +181,11 @@ pub fn after(global: &'static Global, thread: &mut Thread, status: i32) {
         }
         // A pair has no link where its event found no room.
         (Some(data), Some(api)) if status == 0 && data.link != 0 && pool.context().is_some() => {
-            data.returned_ns = begun;
             // SAFETY: the function's signature; an event of ours, the stream that was launched into.
-            flush::is_here(global) && unsafe { (api.record)(data.end, data.stream) } == 0
+            let is_put =
+                flush::is_here(global) && unsafe { (api.record)(data.end, data.stream) } == 0;
+            data.over_ns = clock::clock_ns(libc::CLOCK_MONOTONIC);
+            is_put
         }
         _ => false,
     };

@@ -26,10 +26,10 @@ pub struct Data {
     pub stream: usize,
     /// `CLOCK_MONOTONIC` before the first event was recorded, ns.
     pub called_ns: u64,
-    /// The same just before the launch itself.
+    /// The same when the launch was recorded, just before it was forwarded.
     pub forwarded_ns: u64,
-    /// The same when the launch had come back.
-    pub returned_ns: u64,
+    /// The same after the second event was recorded.
+    pub over_ns: u64,
     /// The link of the launch, 0 while it has none.
     pub link: u64,
     /// Whether the launch loads its kernel's code, so that there is nothing to time.
