@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use cushim_image::inventory::{Place, Space};
 use cushim_image::{Error as ImageError, Format, Limits, sniff};
+use memmap2::{Mmap, MmapOptions};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::Error;
@@ -83,24 +84,30 @@ pub struct HostFile {
 }
 
 enum Bytes {
-    Mapped(memmap2::Mmap, File),
+    Mapped(Mmap, File),
     Read(Vec<u8>),
 }
 
 impl HostFile {
-    /// Opens `path`: maps a regular file, reads anything else to its end.
+    /// Opens `path`: maps a regular file, reads anything else to its end, and a file that cannot be mapped.
     pub fn open(path: &Path) -> Result<Self, Error> {
         let wrong = |error| Error::io("open", path, error);
         let mut file = File::open(path).map_err(wrong)?;
-        let data = if file.metadata().map_err(wrong)?.is_file() {
-            // SAFETY: the mapping is private and only read, through checked slices. A file that another
-            // process shortens meanwhile ends this program by SIGBUS, as it does every linker.
-            let map = unsafe { memmap2::Mmap::map(&file) };
-            Bytes::Mapped(map.map_err(|error| Error::io("map", path, error))?, file)
-        } else {
-            let mut bytes = Vec::new();
-            file.read_to_end(&mut bytes).map_err(|error| Error::io("read", path, error))?;
-            Bytes::Read(bytes)
+        let is_file = file.metadata().map_err(wrong)?.is_file();
+        // SAFETY: the mapping is private and only read, through checked slices. A file that another
+        // process shortens meanwhile ends this program by SIGBUS, as it does every linker.
+        let map = is_file.then(|| unsafe { MmapOptions::new().map_copy_read_only(&file) });
+        let data = match map {
+            Some(Ok(map)) => Bytes::Mapped(map, file),
+            // Not all file systems can map.
+            Some(Err(error)) if error.raw_os_error() != Some(libc::ENODEV) => {
+                return Err(Error::io("map", path, error));
+            }
+            _ => {
+                let mut bytes = Vec::new();
+                file.read_to_end(&mut bytes).map_err(|error| Error::io("read", path, error))?;
+                Bytes::Read(bytes)
+            }
         };
         Ok(Self { path: path.to_owned(), data })
     }
@@ -140,5 +147,22 @@ impl HostFile {
             left -= part as u64;
         }
         Ok(hasher.digest())
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_cannot_be_mapped_is_read() {
+        let path = Path::new("/proc/self/cmdline");
+        // SAFETY: nothing is mapped.
+        let map = unsafe { Mmap::map(&File::open(path).unwrap()) };
+        assert_eq!(map.unwrap_err().raw_os_error(), Some(libc::ENODEV));
+        let file = HostFile::open(path).unwrap();
+        assert_eq!(file.bytes(), std::fs::read(path).unwrap());
+        assert!(!file.bytes().is_empty());
     }
 }

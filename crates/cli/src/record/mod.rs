@@ -7,6 +7,7 @@ mod found;
 
 use std::ffi::OsString;
 use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -17,6 +18,7 @@ use crate::launch::{
 use crate::view::{Class, Classes};
 use crate::{Error, Outcome, complain, environ};
 use cushim_names::Foreign as _;
+use cushim_trace::recorder::NOT_SHARED;
 
 use found::Found;
 
@@ -141,18 +143,30 @@ fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Makes sure that files can be made in the folder of `path`: a failure in the library would show
+/// Makes sure that recordings can be made in the folder of `path`: a failure in the library would show
 /// too late.
 fn writable(path: &Path) -> Result<(), Error> {
     let folder = folder_of(path);
     let probe = folder.join(format!(".cushim-{}", std::process::id()));
-    File::options()
+    let file = File::options()
+        .read(true)
         .write(true)
         .create_new(true)
         .open(&probe)
         .map_err(|e| Error::io("write into the folder", folder, e))?;
+    let shared = shares(&file);
     let _ = std::fs::remove_file(probe);
-    Ok(())
+    match shared {
+        Err(error) if error.raw_os_error() == Some(libc::ENODEV) => {
+            Err(Error::io("record into the folder", folder, io::Error::other(NOT_SHARED)))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether programs can share memory by mapping this file.
+fn shares(file: &File) -> io::Result<()> {
+    memmap2::MmapOptions::new().len(1).map_raw(file).map(|_| ())
 }
 
 /// The free name that the library will use.
@@ -161,4 +175,23 @@ fn free_name(path: &Path) -> PathBuf {
     let with = |n: u32| PathBuf::from(launch::insert(path.as_os_str(), &n.to_string()));
     let names = std::iter::once(path.to_owned()).chain((1..10_000).map(with));
     names.into_iter().find(|path| !taken(path)).unwrap_or_else(|| path.to_owned())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whether_a_file_system_can_share_is_known() {
+        let file = |path: &str| File::options().read(true).write(true).open(path).unwrap();
+        assert_eq!(
+            shares(&file("/proc/self/comm")).unwrap_err().raw_os_error(),
+            Some(libc::ENODEV)
+        );
+        let here = std::env::temp_dir().join(format!("cushim-shares-{}", std::process::id()));
+        let made = File::options().read(true).write(true).create_new(true).open(&here).unwrap();
+        std::fs::remove_file(here).unwrap();
+        shares(&made).unwrap();
+    }
 }

@@ -13,6 +13,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use crate::Error;
 use crate::layout::{Lost, PAGE};
 
+/// What is wrong with a file system that refuses to map files shared (ENODEV).
+pub const NOT_SHARED: &str = "its file system cannot share mapped files between processes, as some kinds of 9P \
+                              and FUSE cannot; choose a folder elsewhere, as /tmp";
+
 /// Programs that close descriptors after a fork rarely touch those from here up.
 const HIGH_FD: i32 = 700;
 
@@ -82,8 +86,20 @@ impl Backing {
         };
         match NonNull::new(base.cast::<u8>()) {
             Some(base) if base.as_ptr().cast() != libc::MAP_FAILED => Ok(base),
-            _ => Err(Error::io("map a chunk of", path, io::Error::last_os_error())),
+            _ => {
+                let error = io::Error::last_os_error();
+                let error = match error.raw_os_error() {
+                    Some(libc::ENODEV) => io::Error::other(NOT_SHARED),
+                    _ => error,
+                };
+                Err(Error::io("map a chunk of", path, error))
+            }
         }
+    }
+
+    /// Removes the file, of which nothing was written.
+    pub fn discard(&self) {
+        let _ = std::fs::remove_file(&self.path);
     }
 
     /// Adds `size` bytes at the end, reserves and maps them.

@@ -19,6 +19,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 pub use buffer::{Buffer, Slots};
+pub use file::NOT_SHARED;
 pub use settings::{Backlog, Settings};
 
 use crate::Error;
@@ -84,7 +85,8 @@ impl Recorder {
     /// `AlreadyExists`) and writes its first page and the process record.
     pub fn open(path: &Path, settings: &Settings, process: &Process) -> Result<Self, Error> {
         let (backing, limit) = Backing::create(path, settings.limit)?;
-        let header = backing.map(0, PAGE, path)?.cast::<FileHeader>();
+        let header = backing.map(0, PAGE, path).inspect_err(|_| backing.discard())?;
+        let header = header.cast::<FileHeader>();
         let now = clock::calibrate(settings.tsc);
         let ring = settings.keep.map(Ring::new);
         let flags = if settings.tsc { FLAG_TSC } else { 0 };
