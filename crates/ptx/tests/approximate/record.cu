@@ -130,6 +130,7 @@ template <class F> void record(FILE *out) {
     check(cudaDeviceSynchronize(), F::name());
     fprintf(out, "%s\n", F::name());
     for (int n = 0; n < BLOCKS + SAMPLES; n++) fprintf(out, "%016llx%c", sums[n], n % 8 == 7 ? '\n' : ' ');
+    fflush(out);
     cudaFree(sums);
 }
 
