@@ -75,7 +75,7 @@ pub(super) fn square(b: &mut Body, place: Value) -> Value {
         let with = |b: &mut Body, op: &str, v: &str, by: u32| {
             line(b, &format!("{op} <16 x i32> {v}, {}", all(by)))
         };
-        // The lowest byte of each lane, four times.
+        // The lowest byte of each lane, four times. (Of its bits, masks keep those that belong to the number.)
         let repeated = |b: &mut Body, v: &str| {
             let v = line(b, &format!("bitcast <16 x i32> {v} to <64 x i8>"));
             let order: Vec<String> = (0..64).map(|n| format!("i32 {}", n / 4 * 4)).collect();
@@ -88,7 +88,6 @@ pub(super) fn square(b: &mut Body, place: Value) -> Value {
         };
         let upper = with(b, "lshr", &own, 9);
         let lower = with(b, "lshr", &own, 2);
-        let lower = with(b, "and", &lower, 0x7f);
         let lower = repeated(b, &lower);
         let bits = with(b, "lshr", &own, 10);
         let bits = repeated(b, &bits);

@@ -204,13 +204,14 @@ fn numbers() -> Vec<u32> {
     signed.chain(random.take(482)).chain(middle.take(512)).collect()
 }
 
-/// Operands for which functions have a short way if all lanes of a warp have such: 256 of them, of each kind 32.
+/// Operands for which functions have a short way if all lanes of a warp have such: 256 of them, of each kind 32. Where
+/// a kind is depends on the seed, so that quotients are of two kinds.
 fn usual(seed: u32) -> Vec<u32> {
     let random = |n: u32| (n + 256 * seed).wrapping_mul(0x9e37_79b9) ^ n << 13;
     let middle = |n: u32| 0x3c00_0000 + random(n) % 0x600_0000;
     let whole = |n: u32| (n as f32 - 16.0) * if n & 1 == 0 { 1.0 } else { 0.25 };
     let one_of = |all: &[u32], n: u32| all[n as usize % all.len()];
-    let all = (0..256).map(|n| match n / 32 {
+    let all = (0..256).map(|n| match (n / 32 + 3 * seed) % 8 {
         0 => middle(n),
         1 => middle(n) | 1 << 31,
         2 => whole(n % 32).to_bits(),
@@ -223,11 +224,14 @@ fn usual(seed: u32) -> Vec<u32> {
             one_of(&[0x80_0000, 0x8080_0000, 0x7e7f_ffff, 0xfe7f_ffff, 0x3f80_0000, 0xbfff_ffff], n)
         }
         5 => one_of(
-            &[0, 1 << 31, 1, 0x8000_0001, 0x42fb_ffff, 0xc2fb_ffff, 0x3400_0001, 0xb3ff_ffff],
+            &[0, 1 << 31, 1, 0x807f_ffff, 0x42fb_ffff, 0xc2fb_ffff, 0x3400_0001, 0xb3ff_ffff],
             n,
         ),
         // One lane alone is not usual.
-        6 if n % 32 == 7 + seed % 8 => one_of(&[0xff80_0000, 0x7fc0_0000, 0x42fc_0000, 1], seed),
+        6 if n % 32 == 7 + seed % 8 => one_of(
+            &[0xff80_0000, 0x7fc0_0000, 0x42fc_0000, 1, 0xc2fc_0001, 0x7e80_0000, 0xc2ff_0000],
+            seed,
+        ),
         6 => middle(n),
         _ => 0x80_0000 + random(n) % 0x7f00_0000,
     });
