@@ -84,8 +84,8 @@ impl Follow {
         signals.release_keyboard();
         let mut running = 0;
         for mut file in files {
-            running += usize::from(file.is_running());
             self.read(&mut file, true);
+            running += usize::from(file.goes_on());
             self.end(&file);
             file.complain();
         }
@@ -188,9 +188,17 @@ impl Followed {
     /// The process is gone, and has closed its file; or no process has the file open any more, because it was killed
     /// or left by `_exit`: there are trees of thousands of such processes.
     fn is_over(&mut self) -> bool {
-        if self.is_running() {
-            return false;
-        }
+        !self.is_running() && self.is_closed()
+    }
+
+    /// The process outlives the program, and would record more. (A process id of another PID namespace names another
+    /// process here, or none.)
+    fn goes_on(&mut self) -> bool {
+        self.is_running() && !self.is_closed()
+    }
+
+    /// The process has closed its file, or no process has it open.
+    fn is_closed(&mut self) -> bool {
         // Ours would count as a writer, too.
         self.room = None;
         let Some(file) = &self.file else { return false };

@@ -7,6 +7,8 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use cushim_testkit::needs::left_out;
+
 use crate::lab::{Lab, library, stub};
 
 const LAUNCHES: usize = 200_000;
@@ -230,6 +232,40 @@ fn outlives(lab: &Lab, ended: bool) {
         assert!(traced.launcher.wait().unwrap().success());
     }
     assert!(text.contains("no kernel launch was seen"), "{text}");
+}
+
+/// A process that outlives the program is told, one that is gone is not: its number may be that of another process in
+/// the launcher's PID namespace.
+#[test]
+fn who_is_still_running_is_told() {
+    let lab = Lab::new();
+    let steps = lab.program("steps.c", 12);
+    let trace = |program: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_cushim"));
+        command.args(["trace", "--backend", "native", "-c"]).args(program);
+        command.env("CUSHIM_LIB", library()).env("LD_LIBRARY_PATH", stub()).stdin(Stdio::null());
+        let ran = command.env("STUB_LOG", "/dev/null").stdout(Stdio::null()).output().unwrap();
+        assert!(ran.status.success(), "{ran:?}");
+        String::from_utf8(ran.stderr).unwrap()
+    };
+    let [launched, go] = ["launched", "go"].map(|name| lab.path(name));
+    let [program, seen, end] = [&steps, &launched, &go].map(|path| path.display());
+    let line = format!(
+        "{program} launch 2 touch {seen} await {end} 2>/dev/null & until [ -e {seen} ]; do sleep 0.05; done"
+    );
+    let text = trace(&["sh", "-c", &line]);
+    fs::write(&go, "").unwrap();
+    assert!(text.contains("1 child process is still running"), "{text}");
+    assert!(text.contains("2 launches of 1 kernel"), "{text}");
+    if !Command::new("unshare").args(["-Urpf", "true"]).status().is_ok_and(|s| s.success()) {
+        return left_out("a program in a PID namespace: this system lets nobody make one");
+    }
+    for last in ["sync", "exit"] {
+        let program = steps.to_str().unwrap();
+        let text = trace(&["unshare", "-Urpf", program, "launch", "2", last]);
+        assert!(text.contains("2 launches of 1 kernel"), "{last}: {text}");
+        assert!(!text.contains("still running"), "{last}: {text}");
+    }
 }
 
 /// The program does not wait for a killed launcher, and the next launcher cleans up.
