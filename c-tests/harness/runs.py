@@ -19,7 +19,7 @@ import time
 import launches
 
 LIMIT = 180
-# `environment`: the variables of the present thread's turn (see check_all).
+# `environment`: the variables of the present thread's turn and task (see check_all).
 PLACE = threading.local()
 
 
@@ -194,23 +194,24 @@ def check_over_driver(cushim, program, path, major=13, env=None):
 
 
 class Task:
-    """A check: its name, and the function that returns [(what, [differences])]."""
+    """A check: its name, the function that returns [(what, [differences])], and environment variables for what it runs."""
 
-    def __init__(self, where, function):
-        self.where, self.function = where, function
+    def __init__(self, where, function, environment=None):
+        self.where, self.function, self.environment = where, function, environment or {}
 
 
 def check_all(tally, tasks, jobs, places=({},)):
     """Runs tasks, `jobs` in parallel; prints each one's line when it is done.
 
-    The threads take turns with `places`: environment variables for all that a thread's tasks run."""
+    The threads take turns with `places`: environment variables for all that a thread's tasks run, beside the task's own."""
     turns = itertools.cycle(places)
 
     def take_place():
-        PLACE.environment = next(turns)
+        PLACE.turn = next(turns)
 
     def timed(task):
         begin = time.monotonic()
+        PLACE.environment = dict(PLACE.turn, **task.environment)
         try:
             results = task.function()
         except Exception as error:  # the others go on

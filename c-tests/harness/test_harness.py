@@ -379,6 +379,17 @@ class Places(unittest.TestCase):
         self.assertEqual(sorted(seen), [b"0\n", b"1\n"])
         self.assertEqual(runs.run(["/bin/sh", "-c", "echo $PLACE"]).out, b"\n")
 
+    def test_a_task_has_variables_of_its_own(self):
+        seen = []
+
+        def look():
+            seen.append(runs.run(["/bin/sh", "-c", "echo $PLACE $OWN"]).out)
+            return []
+
+        own = [runs.Task("a", look, {"OWN": "a"}), runs.Task("b", look), runs.Task("c", look, {"PLACE": "c"})]
+        runs.check_all(runs.Tally(), own, 1, [{"PLACE": "0"}])
+        self.assertEqual(seen, [b"0 a\n", b"0\n", b"c\n"])
+
 
 class WholeRun(unittest.TestCase):
     """Replaces cushim and a program, so that the test runs the whole harness."""
