@@ -184,7 +184,7 @@ pub fn reachable(libraries: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
     for folder in link_folders().into_iter().filter(|folder| expressible(folder)) {
         let here = |library: &PathBuf| {
             let name = library.file_name().unwrap_or(LIBRARY.as_ref());
-            link(&own_folder(&folder, "", library)?, name, library)
+            link(&own_folder(&folder, "", library.parent())?, name, library)
         };
         match libraries.iter().map(here).collect() {
             Ok(paths) => return Ok(paths),
@@ -196,15 +196,16 @@ pub fn reachable(libraries: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
         .unwrap_or_else(|| Error::Library(format!("LD_PRELOAD cannot express the path {first}"))))
 }
 
-/// A folder whose name begins with `kind`, with links to `target` by each of `names` and nothing
-/// else.
+/// A folder whose name begins with `kind`, with these links, each a name and its target, and nothing else.
 ///
 /// # Errors
 /// Neither the user's cache nor /tmp takes a folder that only this user can write.
-pub fn links(kind: &str, target: &Path, names: &[&str]) -> Result<PathBuf, Error> {
+pub fn links(kind: &str, links: &[(&str, &Path)]) -> Result<PathBuf, Error> {
     let make = |folder: &Path| {
-        let folder = own_folder(folder, kind, &target.join(names.join(":")))?;
-        names.iter().try_for_each(|name| link(&folder, name.as_ref(), target).map(drop))?;
+        let folder = own_folder(folder, kind, links)?;
+        links
+            .iter()
+            .try_for_each(|(name, target)| link(&folder, name.as_ref(), target).map(drop))?;
         Ok(folder)
     };
     let mut failure = Error::Library("there is no folder for links".to_owned());
@@ -228,10 +229,10 @@ fn link_folders() -> Vec<PathBuf> {
     folders
 }
 
-/// The folder in `folder` for links to the files beside `target`.
-fn own_folder(folder: &Path, kind: &str, target: &Path) -> Result<PathBuf, Error> {
+/// The folder in `folder` for these links: the same for the same ones.
+fn own_folder(folder: &Path, kind: &str, links: impl Hash) -> Result<PathBuf, Error> {
     let mut hasher = DefaultHasher::new();
-    target.parent().hash(&mut hasher);
+    links.hash(&mut hasher);
     let dash = if kind.is_empty() { "" } else { "-" };
     private_folder(&private_folder(folder)?.join(format!("{kind}{dash}{:016x}", hasher.finish())))
 }

@@ -296,12 +296,20 @@ impl Cuda {
             Ok(variables) => set.extend(variables),
             Err(error) => complain(&format!("{what} cannot be found by name: {error}")),
         };
-        if self.backend == Backend::Cpu
-            && let Some(front) = self.preload.iter().find(|file| file.ends_with(DRIVER))
-        {
-            put("libcuda.so", stand_in::libraries(front));
-        }
         if self.backend == Backend::Cpu {
+            let names = [
+                ("libcuda.so.1", DRIVER),
+                ("libcuda.so", DRIVER),
+                ("libnvidia-ml.so.1", NVML),
+                ("libnvidia-ml.so", NVML),
+            ];
+            let file = |(name, own)| {
+                Some((name, self.preload.iter().find(|file| file.ends_with(own))?.as_path()))
+            };
+            put(
+                "libcuda.so",
+                stand_in::libraries(&names.into_iter().filter_map(file).collect::<Vec<_>>(), path),
+            );
             put("JAX's check", Ok(stand_in::constraints()));
             put("XLA's products", Ok(stand_in::products().into_iter().collect()));
         }

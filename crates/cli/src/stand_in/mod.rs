@@ -34,7 +34,7 @@ pub fn work() -> Option<ExitCode> {
 /// No folder can be made that only this user can write.
 pub fn folder() -> Result<PathBuf, Error> {
     let own = std::env::current_exe().map_err(|e| Error::io("find", Path::new("cushim"), e))?;
-    preload::links("programs", &own, &ALL.map(|(name, _)| name))
+    preload::links("programs", &ALL.map(|(name, _)| (name, own.as_path())))
 }
 
 /// The variables by which the program finds them: `path` is whether PATH is to be among them.
@@ -48,7 +48,7 @@ pub fn environment(path: bool) -> Result<Vec<(&'static str, OsString)>, Error> {
         PTXAS.iter().map(|name| (*name, ptxas.clone().into_os_string())).collect();
     set.push((environ::PTXAS, ptxas.into_os_string()));
     if std::env::var_os(TOOLKIT_OF_JAX).is_none() {
-        set.push((TOOLKIT_OF_JAX, preload::links("cuda", &folder, &["bin"])?.into_os_string()));
+        set.push((TOOLKIT_OF_JAX, preload::links("cuda", &[("bin", &folder)])?.into_os_string()));
     }
     if path {
         let now = std::env::var_os("PATH").unwrap_or_default();
@@ -59,16 +59,34 @@ pub fn environment(path: bool) -> Result<Vec<(&'static str, OsString)>, Error> {
     Ok(set)
 }
 
-/// The variables by which programs find `front`, cushim's libcuda, as a file to link with: Triton
-/// compiles a module of its own at the first kernel, and asks `ldconfig -p` without such a
-/// variable.
+/// The variables by which programs find cushim's libraries, each with the names of NVIDIA's, as files: Triton links a module
+/// of its own with libcuda at the first kernel, and asks `ldconfig -p` without such a variable; others search the folders of
+/// LD_LIBRARY_PATH before they open a library (tinygrad, Python's `find_library`). `path` is whether that is to be among
+/// them.
 ///
 /// # Errors
 /// As [`folder`].
-pub fn libraries(front: &Path) -> Result<Vec<(&'static str, OsString)>, Error> {
-    let folder = preload::links("libraries", front, &["libcuda.so.1", "libcuda.so"])?;
-    Ok(vec![("TRITON_LIBCUDA_PATH", folder.into_os_string())])
+pub fn libraries(
+    files: &[(&str, &Path)],
+    path: bool,
+) -> Result<Vec<(&'static str, OsString)>, Error> {
+    let folder = preload::links("libraries", files)?;
+    let now = std::env::var_os(LIBRARY_PATH).unwrap_or_default();
+    let mut set = vec![("TRITON_LIBCUDA_PATH", folder.clone().into_os_string())];
+    if path && std::env::split_paths(&now).all(|entry| entry != folder) {
+        // Behind the program's own, so that nothing of these is hidden.
+        let mut all = now;
+        if !all.is_empty() {
+            all.push(":");
+        }
+        all.push(folder);
+        set.push((LIBRARY_PATH, all));
+    }
+    Ok(set)
 }
+
+/// Where the loader looks for libraries before the system's folders.
+const LIBRARY_PATH: &str = "LD_LIBRARY_PATH";
 
 /// The variables that disable programs' checks that only NVIDIA's driver passes, where the user has
 /// not set them. JAX asks for the version of each of NVIDIA's libraries when it starts, and CUPTI

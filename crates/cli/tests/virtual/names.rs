@@ -3,12 +3,17 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-fn run(words: &[&str], devices: &str) -> Output {
+fn command(words: &[&str], devices: &str) -> Command {
     let cushim = env!("CARGO_BIN_EXE_cushim");
     assert!(Path::new(cushim).with_file_name("libvcuda.so").exists(), "run `cargo build` first");
     let mut command = Command::new("timeout");
     command.args(["-s", "KILL", "100", cushim, "run", "--backend", "cpu"]).args(words);
-    command.env("CUSHIM_CPU_DEVICES", devices).output().unwrap()
+    command.env("CUSHIM_CPU_DEVICES", devices);
+    command
+}
+
+fn run(words: &[&str], devices: &str) -> Output {
+    command(words, devices).output().unwrap()
 }
 
 fn stdout(done: &Output) -> String {
@@ -66,10 +71,55 @@ assert memory[0] == total.value == memory[1] + memory[2]
 number.value = 7
 assert nvml.nvmlDeviceGetTemperature(device, 0, ctypes.byref(number)) == 3 and number.value == 7
 assert nvml.nvmlDeviceGetTemperature(ctypes.c_void_p(99), 0, ctypes.byref(number)) == 2
+assert nvml.nvmlDeviceGetTemperatureThreshold(device, 0, ctypes.byref(number)) == 3 and number.value == 7
+assert nvml.nvmlDeviceGetComputeMode(device, ctypes.byref(number)) == 0 and number.value == 0
+pci = (ctypes.c_uint8 * 68)()
+assert nvml.nvmlDeviceGetPciInfo_v3(device, pci) == 0
+bus = bytes(pci[36:]).rstrip(b'\\0')
+for text in bus, bus[4:], bus[9:], bus.upper():
+    same.value = None
+    assert nvml.nvmlDeviceGetHandleByPciBusId_v2(text, ctypes.byref(same)) == 0 and same.value == device.value, text
+for text, result in (b'0000:ff:00.0', 6), (b'nowhere', 2), (b'0:0:0:0:0', 2), (None, 2):
+    assert nvml.nvmlDeviceGetHandleByPciBusId_v2(text, ctypes.byref(same)) == result, text
+old = (ctypes.c_uint32 * 10)(*[9] * 10)
+assert nvml.nvmlDeviceGetPciInfo(device, old) == 0 and bytes(old)[:28] == bytes(pci)[:28] and list(old)[8:] == [9, 9]
+major, minor = ctypes.c_int(), ctypes.c_int()
+assert nvml.nvmlDeviceGetCudaComputeCapability(device, ctypes.byref(major), ctypes.byref(minor)) == 0
+architectures = {(8, 0): 7, (9, 0): 9, (10, 0): 10, (12, 0): 10}
+assert nvml.nvmlDeviceGetArchitecture(device, ctypes.byref(number)) == 0
+assert number.value == architectures[major.value, minor.value]
+import os, sys
+assert nvml.nvmlSystemGetProcessName(os.getpid(), name, 4) == 7
+own = ctypes.create_string_buffer(4096)
+assert nvml.nvmlSystemGetProcessName(os.getpid(), own, 4096) == 0 and own.value.decode() == os.path.realpath(sys.executable)
+assert nvml.nvmlUnitGetCount(ctypes.byref(number)) == 0 and number.value == 0
+assert nvml.nvmlEventSetCreate(ctypes.byref(same)) == 3
 nvml.nvmlErrorString.restype = ctypes.c_char_p
+assert nvml.nvmlErrorString(15) == b'GPU is lost' and nvml.nvmlErrorString(-1) == nvml.nvmlErrorString(31) == b'Unknown Error'
 assert nvml.nvmlErrorString(3) == b'Not Supported' and nvml.nvmlShutdown() == 0
 print('well')
 ";
     let done = run(&["python3", "-c", script], "1");
+    assert_eq!(stdout(&done), "well\n", "{}", String::from_utf8_lossy(&done.stderr));
+}
+
+/// Some programs look for libcuda in the folders of LD_LIBRARY_PATH before they open it. It must be
+/// the one that is loaded already, also for a program that has a folder of its own there.
+#[test]
+fn libraries_are_files_in_a_folder_of_the_loaders_path() {
+    let script = "
+import ctypes, os
+folders = os.environ['LD_LIBRARY_PATH'].split(':')
+assert folders[0] == '/nowhere/at/all', folders
+for name, function in ('libcuda.so.1', 'cuInit'), ('libcuda.so', 'cuInit'), ('libnvidia-ml.so.1', 'nvmlInit_v2'), ('libnvidia-ml.so', 'nvmlInit_v2'):
+    [path] = [os.path.join(folder, name) for folder in folders if os.path.exists(os.path.join(folder, name))]
+    here, there = ctypes.CDLL(path), ctypes.CDLL(name)
+    address = lambda library: ctypes.cast(getattr(library, function), ctypes.c_void_p).value
+    assert here._handle == there._handle and address(here) == address(there), name
+    assert here[function](0) == 0
+print('well')
+";
+    let mut command = command(&["python3", "-c", script], "1");
+    let done = command.env("LD_LIBRARY_PATH", "/nowhere/at/all").output().unwrap();
     assert_eq!(stdout(&done), "well\n", "{}", String::from_utf8_lossy(&done.stderr));
 }
