@@ -195,3 +195,38 @@ fn a_pool_of_managed_memory_is_seen_by_both_sides() {
         assert_eq!(code, 801, "handed on to other processes");
     }
 }
+
+#[test]
+fn a_pool_of_the_hosts_memory_says_who_has_access() {
+    if !in_child("pools::a_pool_of_the_hosts_memory_says_who_has_access") {
+        return;
+    }
+    start();
+    let s = stream(1);
+    // Allocation type 1; location: the host, its NUMA node.
+    for location in [2, 3] {
+        let mut props: [i32; 22] = [0; 22];
+        (props[0], props[2]) = (1, location);
+        let mut pool = Ptr(0);
+        assert_eq!(unsafe { api::cuMemPoolCreate(Out(&raw mut pool), place(&props)) }, 0);
+        // CUmemAccessDesc: location (type, id), flags (3: reading and writing).
+        let set = |access: &[[i32; 3]]| unsafe {
+            api::cuMemPoolSetAccess(pool, Ptr(access.as_ptr().expose_provenance()), access.len())
+        };
+        assert_eq!(set(&[[location, 0, 3], [1, 0, 3]]), 0, "as XGBoost asks");
+        assert_eq!(set(&[[3, 7, 3]]), 1, "no such node");
+        assert_eq!(set(&[[location, 0, 0]]), 801, "not what it has by itself");
+        let (code, at) = take(pool, 4096, s);
+        assert_eq!(code, 0);
+        unsafe {
+            assert_eq!(api::cuMemsetD8Async(at, 5, 4096, s), 0);
+            assert_eq!(api::cuStreamSynchronize(s), 0);
+            assert_eq!((at.0 as *const u8).add(4095).read_volatile(), 5);
+            assert_eq!(api::cuMemFreeAsync(at, s), 0);
+            assert_eq!(api::cuMemPoolDestroy(pool), 0);
+        }
+    }
+    let own = self::pool(BLOCK);
+    let host = [[2, 0, 3]];
+    assert_eq!(unsafe { api::cuMemPoolSetAccess(own, place(&host), 1) }, 801, "a device's memory");
+}

@@ -237,7 +237,11 @@ entry! {
             // SAFETY: as many CUmemAccessDesc as the call says.
             let [kind, id, flags]: [i32; 3] = unsafe { take(Ptr(map.0 + index * 12))? };
             if kind != 1 {
-                return Err(status::NOT_SUPPORTED);
+                // The host has full access to memory of its own, and cannot lose it. A program may say so (XGBoost does).
+                match (location(kind, id)?, pool.kind, flags) {
+                    (_, MemoryKind::Host, 3) => continue,
+                    _ => return Err(status::NOT_SUPPORTED),
+                }
             }
             device(Device(id))?;
             match flags {
