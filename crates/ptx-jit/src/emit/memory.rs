@@ -46,7 +46,8 @@ impl Emit<'_> {
             return;
         }
         let address = self.address_of(inst, 0);
-        let uniform = address.base.uniform().is_some() && !matches!(space, Space::Generic);
+        let own = space == Space::Generic && self.plan.local_is_generic;
+        let uniform = address.base.uniform().is_some() && !own;
         let known = self.group_of.get(&self.at).is_some_and(|n| self.groups[*n].checked.is_some());
         let reach = self.reach(&address, space, width * n as i64);
         let reach = reach.filter(|r| self.can_load(inst, r, uniform));

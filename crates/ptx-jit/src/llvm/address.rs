@@ -84,8 +84,11 @@ impl Emit<'_> {
         let shared = match inst.space(0) {
             Space::Global | Space::Const => false,
             Space::Shared => true,
-            // The memory is known only at run time: a helper would do every such access.
-            _ => return Err("an access to local or generic memory"),
+            // Mostly device memory; a helper does other accesses.
+            Space::Generic if !self.plan.local_is_generic => false,
+            // A helper would do most such accesses.
+            Space::Generic => return Err("a generic access that may be one to local memory"),
+            _ => return Err("an access to local memory"),
         };
         if !total.is_power_of_two() || total > 16 {
             return Ok(None);

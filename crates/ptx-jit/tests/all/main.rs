@@ -20,6 +20,7 @@ mod contraction_gpu;
 mod corpus;
 mod counts;
 mod faults;
+mod generic;
 mod grid;
 mod instructions;
 mod joins;

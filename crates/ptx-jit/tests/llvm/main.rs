@@ -95,6 +95,18 @@ LOOP:
   atom.shared.exch.b32 n, [s+128], v; add.u32 o, o, n; atom.shared.min.u32 v, [s+4], o; red.shared.and.b32 [s+256], v;
   shl.b32 s, v, 3; and.b32 s, s, 56; add.u32 s, s, m; cvt.u64.u32 l, o; atom.shared.add.u64 l, [s+512], l; cvt.u32.u64 v, l; xor.b32 o, o, v;
   st.global.u32 [q], o; atom.global.add.u32 v, [q], 3; red.global.max.u32 [q], o; ret; }
+.entry pointers(.param .u64 from, .param .u64 to) {
+  .reg .u64 p; .reg .u64 q; .reg .u64 x; .reg .u64 r; .reg .u32 t; .reg .u32 b; .reg .pred d; .reg .u32 n; .reg .u32 s; .reg .u32 v; .reg .u32 w; .reg .pred c;
+  ld.param.u64 p, [from]; ld.param.u64 q, [to]; mov.u32 t, %tid.x; mad.lo.u32 v, %ctaid.x, 64, t; mul.wide.u32 r, v, 4; add.u64 q, q, r;
+  mov.u64 x, tile; cvta.shared.u64 x, x; shl.b32 v, t, 2; mov.u32 w, tile; add.u32 v, v, w; mad.lo.u32 s, t, 7, 3; st.shared.u32 [v], s; bar.sync 0;
+  and.b32 b, %ctaid.x, 1; setp.eq.u32 d, b, 1; selp.b64 p, x, p, d; ld.u32 n, [p]; ld.v2.u32 {w, v}, [p+8]; and.b32 n, n, 7; add.u32 s, w, v;
+  mul.wide.u32 %rd, t, 4; add.u64 %rd, %rd, p; ld.u32 w, [%rd]; xor.b32 s, s, w; and.b32 w, s, 31; mul.wide.u32 %rd, w, 4; add.u64 %rd, %rd, p; ld.u32 w, [%rd]; add.u32 s, s, w;
+LOOP: add.u32 v, n, t; shfl.sync.down.b32 v, v, 3, 31, -1; mad.lo.u32 s, s, 5, v; sub.u32 n, n, 1; setp.gt.s32 c, n, 0; @c bra LOOP;
+  st.u32 [q], s; bar.sync 0; mul.wide.u32 r, t, 4; add.u64 r, r, p; st.u32 [r], s; ret; }
+.entry own(.param .u64 from, .param .u64 to) {
+  .reg .u64 p; .reg .u64 x; .reg .u32 t; .reg .u32 s; .local .align 8 .b8 l[16];
+  ld.param.u64 p, [to]; mov.u32 t, %tid.x; mul.wide.u32 x, t, 4; add.u64 p, p, x;
+  mov.u64 x, l; cvta.local.u64 x, x; mad.lo.u32 s, t, 7, 3; st.u32 [x+4], s; ld.u32 s, [x+4]; st.u32 [p], s; ret; }
 .entry doubles(.param .u64 from, .param .u64 to) {
   .reg .u64 p; .reg .u64 q; .reg .u32 i; .reg .f64 a; .reg .f64 b; .reg .f64 c; .reg .f64 d; .reg .pred e; .reg .f32 f; .reg .u32 w;
   ld.param.u64 p, [from]; ld.param.u64 q, [to]; mov.u32 i, %tid.x; mul.wide.u32 %rd, i, 8; add.u64 p, p, %rd; add.u64 q, q, %rd;
@@ -175,6 +187,8 @@ fn kernels_are_taken_and_do_the_same() {
         ("turns", 2, 160),
         ("atoms", 1, 64),
         ("atoms", 1, 75),
+        ("pointers", 2, 64),
+        ("pointers", 2, 43),
     ] {
         let kernel = d.kernel(d.find(name)).unwrap();
         kernel.improve([block, 1, 1]).unwrap();
@@ -267,6 +281,19 @@ fn what_waits_for_others_is_not_taken() {
     let why = kernel.by_llvm([32, 1, 1]);
     assert_eq!(why, Some(Err("lanes that wait for others".into())));
     d.launch("spins", 1, 32, &args).unwrap();
+}
+
+#[test]
+fn generic_addresses_that_may_be_local_are_not_taken() {
+    if !with_llvm("generic_addresses_that_may_be_local_are_not_taken") {
+        return;
+    }
+    let (d, args) = device();
+    let kernel = d.kernel(d.find("own")).unwrap();
+    let why = kernel.by_llvm([64, 1, 1]);
+    assert_eq!(why, Some(Err("a generic access that may be one to local memory".into())));
+    d.launch("own", 1, 64, &args).unwrap();
+    assert_eq!(d.u32s(args[1], 64), (0..64).map(|t| 7 * t + 3).collect::<Vec<u32>>());
 }
 
 #[test]

@@ -17,7 +17,7 @@ mod spin;
 mod tests;
 
 use cushim_ptx::ir::{Base, Function, Inst, Special, Src};
-use cushim_ptx::sem::{Barrier, CollectiveOp, Operation};
+use cushim_ptx::sem::{AddressOp, Barrier, CollectiveOp, Operation};
 use cushim_ptx::types::Space;
 use low::Low;
 use region::Region;
@@ -92,6 +92,8 @@ pub(crate) struct Plan {
     pub(crate) fair: bool,
     /// Some only arrive at a barrier.
     pub(crate) arrives: bool,
+    /// A generic address may be one of local memory: the same address is other memory for each lane.
+    pub(crate) local_is_generic: bool,
 }
 
 impl Plan {
@@ -141,6 +143,7 @@ impl Plan {
         let fair = spin::may_spin(f, &regions);
         let classes: Vec<Class> = f.registers.iter().map(|t| Class::of(*t)).collect();
         let low = Low::of(f, layout);
+        let local_is_generic = local_is_generic(f);
         let mut facts = Facts {
             f,
             layout,
@@ -148,6 +151,7 @@ impl Plan {
             regions: &regions,
             classes: &classes,
             fair,
+            local_is_generic,
             shapes: vec![None; f.registers.len()],
             above: vec![Set::new(); n],
             parked: Set::new(),
@@ -180,8 +184,19 @@ impl Plan {
             waiting: above,
             fair,
             arrives,
+            local_is_generic,
         }
     }
+}
+
+/// Whether a generic address may be one of local memory. A kernel makes such addresses itself, by `cvta`; a function may be
+/// given one.
+fn local_is_generic(f: &Function) -> bool {
+    let makes = |inst: &Inst| match inst.sem {
+        Operation::Address(a) => a.op == AddressOp::ToGeneric && a.space == Space::Local,
+        _ => false,
+    };
+    !f.entry || f.code.iter().any(makes)
 }
 
 /// Gives slots to registers that are live across regions.
@@ -219,6 +234,8 @@ struct Facts<'a> {
     classes: &'a [Class],
     /// Any order of regions is taken: lanes may wait anywhere.
     fair: bool,
+    /// As in [`Plan`].
+    local_is_generic: bool,
     /// `None`: nothing was written yet.
     shapes: Vec<Option<Shape<()>>>,
     /// For each region, the later ones at which lanes may wait while it runs, and where they may whatever runs.
@@ -274,7 +291,8 @@ impl Facts<'_> {
             }
             Operation::Address(a) if a.op.is_question() && uniform => Shape::Uniform(()),
             Operation::Load(_) if uniform => match inst.space(0) {
-                Space::Local | Space::Generic => Shape::Varying,
+                Space::Local => Shape::Varying,
+                Space::Generic if self.local_is_generic => Shape::Varying,
                 _ => Shape::Uniform(()),
             },
             op if gives_one(&op) && converged && matches!(inst.src.last(), Some(Src::Imm(_))) => {

@@ -37,6 +37,7 @@ fn plain(f: &Function, regions: &[Region], layout: Layout) -> Plain {
         regions,
         classes: &classes,
         fair,
+        local_is_generic: super::local_is_generic(f),
         shapes: vec![None; f.registers.len()],
         above: vec![Set::new(); n],
         parked: Set::new(),
@@ -304,4 +305,28 @@ fn warps_began_at_the_last_barrier_or_anywhere() {
     }
     let several = found.iter().filter(|n| n.is_none()).count();
     assert!(several > 0 && several < found.len(), "{found:?}");
+}
+
+/// A loop whose bound comes from a generic address that all lanes have: its collectives find all lanes, unless a generic
+/// address may be one of local memory.
+#[test]
+fn a_generic_load_of_one_address_gives_one_value_where_no_local_memory_is_generic() {
+    let text = |local: &str| {
+        format!(
+            ".version 8.0\n.target sm_80\n.address_size 64\n.entry k(.param .u64 from) {{
+             .reg .u64 p; .reg .u64 x; .reg .u32 n; .reg .u32 v; .reg .pred c; .local .align 8 .b8 l[8];
+             mov.u64 x, l; {local} ld.param.u64 p, [from]; ld.u32 n, [p]; mov.u32 v, %tid.x;
+             L: shfl.sync.down.b32 v, v, 3, 31, -1; sub.u32 n, n, 1; setp.gt.s32 c, n, 0; @c bra L;
+             st.u32 [p], v; ret; }}"
+        )
+    };
+    for (local, alone) in [("", true), ("cvta.local.u64 x, x;", false)] {
+        let module = module(&text(local));
+        let plan = Plan::new(&module.functions[kernel(&module) as usize], Layout::Rows(1));
+        assert_eq!(
+            (plan.local_is_generic, plan.alone.iter().all(|a| *a)),
+            (!alone, alone),
+            "{local}"
+        );
+    }
 }
