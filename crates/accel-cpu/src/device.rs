@@ -4,20 +4,41 @@
 //!
 //! The capability is 8.0: by default nvcc makes PTX for earlier targets, and what 9.0 adds (warpgroup products,
 //! tensor copies) is slower here than the older alternatives. Clusters work, and an attribute says so. PTX for a
-//! later target runs nevertheless if an image has no other. `CUSHIM_CPU_CAPABILITY` sets 9.0 for a program that
-//! requires it.
+//! later target runs nevertheless if an image has no other. `CUSHIM_CPU_CAPABILITY` sets another for a program that
+//! requires it, or whose only PTX is for it and made for what its GPUs have.
 
 use cushim_accel::Device;
 use std::sync::OnceLock;
 
-/// Major, minor: those of `CUSHIM_CPU_CAPABILITY`, else the first.
-const CAPABILITIES: [(&str, (u32, u32)); 2] = [("8.0", (8, 0)), ("9.0", (9, 0))];
+/// What differs between compute capabilities: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
+struct Capability {
+    number: (u32, u32),
+    /// KiB of shared memory of a multiprocessor, of which a block gets all but one.
+    shared: u32,
+    /// Threads and blocks of a multiprocessor.
+    threads: i32,
+    blocks: i32,
+}
+
+const fn of(number: (u32, u32), shared: u32, threads: i32, blocks: i32) -> Capability {
+    Capability { number, shared, threads, blocks }
+}
+
+/// Those that `CUSHIM_CPU_CAPABILITY` can name; the first is the default.
+const CAPABILITIES: [Capability; 6] = [
+    of((8, 0), 164, 2048, 32),
+    of((8, 6), 100, 1536, 16),
+    of((8, 9), 100, 1536, 24),
+    of((9, 0), 228, 2048, 32),
+    of((10, 0), 228, 2048, 32),
+    of((12, 0), 100, 1536, 24),
+];
 /// Threads of a block.
 pub const MAX_THREADS: u32 = 1024;
 /// Registers that every kernel reports: the number has no meaning on a processor, and 32 never limits a block's size.
 pub const REGISTERS: u32 = 32;
-/// Shared memory of a block without asking, and of a multiprocessor, of which a block gets all but 1 KiB: of 8.0, and 9.0.
-pub const SHARED: (u32, [u32; 2]) = (48 << 10, [164 << 10, 228 << 10]);
+/// Shared memory of a block without asking.
+pub const SHARED: u32 = 48 << 10;
 
 /// The largest textures and surfaces, as GPUs of this capability have them (`CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE…`,
 /// `…_SURFACE…`, and what belongs to them).
@@ -70,21 +91,29 @@ const TEXTURES: [(i32, i32); 44] = [
 
 /// The compute capability, determined at the first call, because kernels get it too.
 pub fn capability() -> (u32, u32) {
-    static CAPABILITY: OnceLock<(u32, u32)> = OnceLock::new();
-    *CAPABILITY.get_or_init(|| {
+    present().number
+}
+
+fn present() -> &'static Capability {
+    static CAPABILITY: OnceLock<&Capability> = OnceLock::new();
+    CAPABILITY.get_or_init(|| {
         let asked = std::env::var_os("CUSHIM_CPU_CAPABILITY");
         let asked = asked.map(|text| text.to_string_lossy().into_owned());
         named(asked.as_deref()).unwrap_or_else(|why| {
             cushim_accel::say(&why);
-            CAPABILITIES[0].1
+            &CAPABILITIES[0]
         })
     })
 }
 
-fn named(asked: Option<&str>) -> Result<(u32, u32), String> {
-    let Some(text) = asked.filter(|text| !text.is_empty()) else { return Ok(CAPABILITIES[0].1) };
-    let found = CAPABILITIES.iter().find(|(name, _)| *name == text).map(|(_, found)| *found);
-    found.ok_or_else(|| format!("CUSHIM_CPU_CAPABILITY={text}: expected 8.0 or 9.0; using 8.0"))
+fn named(asked: Option<&str>) -> Result<&'static Capability, String> {
+    let Some(text) = asked.filter(|text| !text.is_empty()) else { return Ok(&CAPABILITIES[0]) };
+    let name = |c: &Capability| format!("{}.{}", c.number.0, c.number.1);
+    let found = CAPABILITIES.iter().find(|c| name(c) == text);
+    found.ok_or_else(|| {
+        let names = CAPABILITIES.map(|c| name(&c)).join(", ");
+        format!("CUSHIM_CPU_CAPABILITY={text}: expected one of {names}; using 8.0")
+    })
 }
 
 /// The number of devices by `CUSHIM_CPU_DEVICES`, by default one. The error says what is wrong with the value.
@@ -114,17 +143,17 @@ pub fn describe(index: usize, processors: usize, memory: u64) -> Device {
     if let Some(last) = uuid.last_mut() {
         *last = index as u8;
     }
-    let hopper = capability() >= (9, 0);
-    let (each, [ampere, more]) = SHARED;
-    let shared = if hopper { more } else { ampere };
+    let own = present();
+    let hopper = own.number >= (9, 0);
+    let shared = own.shared << 10;
     Device {
         name: String::from("cushim CPU"),
-        capability: capability(),
+        capability: own.number,
         memory,
         processors: processors as u32,
         warp: 32,
         max_threads: MAX_THREADS,
-        shared: (each, shared - 1024),
+        shared: (SHARED, shared - 1024),
         clock: clock(),
         host_visible: true,
         uuid,
@@ -136,7 +165,7 @@ pub fn describe(index: usize, processors: usize, memory: u64) -> Device {
             (36, clock() as i32), // memory clock
             (37, 64),             // memory bus
             (38, cache()),        // L2
-            (39, 2048),           // threads of a multiprocessor
+            (39, own.threads),    // threads of a multiprocessor
             (40, 2),              // copies beside kernels
             (81, shared as i32),  // shared memory of a multiprocessor
             (82, 64 << 10),       // registers of a multiprocessor
@@ -151,7 +180,7 @@ pub fn describe(index: usize, processors: usize, memory: u64) -> Device {
             (103, 1),             // memory as file descriptors
             (119, 1),             // pools as file descriptors
             (125, 1),             // events of other processes
-            (106, 32),            // blocks of a multiprocessor
+            (106, own.blocks),    // blocks of a multiprocessor
         ]
         .into_iter()
         .chain(TEXTURES)
@@ -183,14 +212,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_capability_is_one_of_two() {
+    fn a_capability_is_one_of_the_table() {
+        let number = |asked| named(asked).map(|found| found.number);
         assert_eq!(
-            [named(None), named(Some("")), named(Some("8.0"))],
+            [number(None), number(Some("")), number(Some("8.0"))],
             [Ok((8, 0)), Ok((8, 0)), Ok((8, 0))]
         );
-        assert_eq!(named(Some("9.0")), Ok((9, 0)));
-        let why = "CUSHIM_CPU_CAPABILITY=9: expected 8.0 or 9.0; using 8.0";
-        assert_eq!(named(Some("9")), Err(why.to_owned()));
+        assert_eq!([number(Some("9.0")), number(Some("12.0"))], [Ok((9, 0)), Ok((12, 0))]);
+        let why = "CUSHIM_CPU_CAPABILITY=9: expected one of 8.0, 8.6, 8.9, 9.0, 10.0, 12.0; using 8.0";
+        assert_eq!(number(Some("9")), Err(why.to_owned()));
     }
 
     #[test]

@@ -49,7 +49,7 @@ Variables of the backend cpu:
   CUSHIM_CPU_MEMORY=BYTES  memory of a device, as 512M or 24G [default: half of the machine's]
   CUSHIM_CPU_THREADS=N     number of threads that run kernels [default: one per processor]
   CUSHIM_CPU=report        print which kernels are interpreted instead of compiled, and why
-  CUSHIM_CPU_CAPABILITY=N  compute capability, 8.0 or 9.0 [default: 8.0]
+  CUSHIM_CPU_CAPABILITY=N  compute capability: 8.0 (default), 8.6, 8.9, 9.0, 10.0, 12.0
   CUSHIM_CPU_LEVEL=LEVEL   use no newer instructions than x86-64, x86-64-v2, -v3 or -v4
   CUSHIM_CACHE_DIR=DIR     keep compiled kernels in DIR, at most 256 MiB; a folder that others may
                            write to is not used [default: cushim in XDG_CACHE_HOME or ~/.cache]

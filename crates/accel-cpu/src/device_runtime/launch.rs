@@ -55,7 +55,7 @@ impl Runtime {
             && found.required_cluster.is_none_or(|cluster| {
                 grid.iter().zip(cluster).all(|(grid, side)| side > 0 && grid.is_multiple_of(side))
             })
-            && found.static_shared.saturating_add(shared) <= device::SHARED.0;
+            && found.static_shared.saturating_add(shared) <= device::SHARED;
         if !good {
             return Ok(Err(error::INVALID_CONFIGURATION));
         }
