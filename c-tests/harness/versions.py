@@ -91,6 +91,7 @@ def built(name, python, package, environment):
 def installed(python):
     """The packages that matter for a result, with their versions, since some are not pinned."""
     ran = subprocess.run([python, "-m", "pip", "list", "--format", "json"], stdout=subprocess.PIPE, text=True, check=False)
-    telling = ("numba", "numpy", "cupy", "triton", "torch", "jax", "warp", "cuda", "pycuda", "taichi", "nvidia-cu", "nvidia-nvjit", "nvidia-nvvm")
+    telling = ("numba", "numpy", "cupy", "triton", "torch", "jax", "warp", "cuda", "pycuda", "taichi", "nvidia-cu", "nvidia-nvjit", "nvidia-nvvm",
+               "xgboost", "catboost", "ctranslate2", "qiskit", "tinygrad", "bitsandbytes", "ctransformers", "gguf")
     names = [(package["name"], package["version"]) for package in json.loads(ran.stdout or "[]")]
     return ", ".join("%s %s" % pair for pair in names if pair[0].lower().startswith(telling))
