@@ -219,7 +219,8 @@ mod tests {
             [Ok((8, 0)), Ok((8, 0)), Ok((8, 0))]
         );
         assert_eq!([number(Some("9.0")), number(Some("12.0"))], [Ok((9, 0)), Ok((12, 0))]);
-        let why = "CUSHIM_CPU_CAPABILITY=9: expected one of 8.0, 8.6, 8.9, 9.0, 10.0, 12.0; using 8.0";
+        let why =
+            "CUSHIM_CPU_CAPABILITY=9: expected one of 8.0, 8.6, 8.9, 9.0, 10.0, 12.0; using 8.0";
         assert_eq!(number(Some("9")), Err(why.to_owned()));
     }
 
