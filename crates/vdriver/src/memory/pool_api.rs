@@ -238,10 +238,11 @@ entry! {
             let [kind, id, flags]: [i32; 3] = unsafe { take(Ptr(map.0 + index * 12))? };
             if kind != 1 {
                 // The host has full access to memory of its own, and cannot lose it. A program may say so (XGBoost does).
-                match (location(kind, id)?, pool.kind, flags) {
-                    (_, MemoryKind::Host, 3) => continue,
-                    _ => return Err(status::NOT_SUPPORTED),
+                let own = pool.kind == MemoryKind::Host && location(kind, id).is_ok();
+                if own && flags == 3 {
+                    continue;
                 }
+                return Err(status::NOT_SUPPORTED);
             }
             device(Device(id))?;
             match flags {
