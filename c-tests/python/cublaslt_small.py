@@ -4,17 +4,14 @@ scalars, epilogues; and its transforms.
 One line for each kind of product: how many cases are right. CUBLASLT names the library, else it is NVIDIA's wheel's.
 """
 import ctypes
-import glob
 import itertools
 import os
-import site
 
 import cupy
 import numpy
+import wheels
 
-FOLDERS = [folder + "/nvidia/*/lib/libcublasLt.so.1?" for folder in site.getsitepackages()]
-NAME = os.environ.get("CUBLASLT") or next(name for folder in FOLDERS for name in glob.glob(folder))
-LIBRARY = ctypes.CDLL(NAME)
+LIBRARY = ctypes.CDLL(os.environ.get("CUBLASLT") or wheels.path("libcublasLt.so.1?"))
 RANDOM = numpy.random.default_rng(5)
 # cudaDataType_t, cublasComputeType_t of each.
 KINDS = {"float32": 0, "float64": 1, "float16": 2, "int8": 3, "complex64": 4, "complex128": 5, "int32": 10}

@@ -5,13 +5,12 @@ One line for each generator, and one for each distribution: how many sequences a
 CURAND_MT19937 set it alone is compared, for a GPU.
 """
 import ctypes
-import glob
 import itertools
 import os
-import sysconfig
 
 import cupy
 import numpy
+import wheels
 
 PSEUDO = {"XORWOW": 101, "MRG32k3a": 121, "MTGP32": 141, "Philox": 161}
 MT19937 = 142
@@ -25,14 +24,7 @@ STEPS = 64
 # From this mean on (cuRAND's curand_poisson.h) they are.
 ROUNDED = 4000
 CASES = {}
-
-
-def library():
-    place = glob.glob(os.path.join(sysconfig.get_paths()["purelib"], "nvidia/*/lib/libcurand.so.10"))
-    return ctypes.CDLL(place[0])
-
-
-CURAND = library()
+CURAND, = wheels.load("libcurand.so.10")
 
 
 def version():

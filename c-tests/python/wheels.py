@@ -7,7 +7,7 @@ import sysconfig
 
 
 def path(name):
-    """The file of that name in the folders of NVIDIA's wheels."""
+    """The file of that name, or of a pattern's, in the folders of NVIDIA's wheels."""
     found = glob.glob(os.path.join(sysconfig.get_paths()["purelib"], "nvidia", "*", "lib", name))
     if not found:
         raise SystemExit("no wheel of NVIDIA's has %s" % name)
