@@ -165,12 +165,13 @@ pub(super) use super::memory::physical::{
 pub(super) use super::memory::pointer::{
     cuPointerGetAttribute, cuPointerGetAttributes, cuPointerSetAttribute,
 };
+pub(super) use super::memory::pool_access::{cuMemPoolGetAccess, cuMemPoolSetAccess};
 pub(super) use super::memory::pool_api::{
     cuDeviceGetDefaultMemPool, cuDeviceGetMemPool, cuDeviceSetMemPool, cuMemAllocAsync,
     cuMemAllocAsync_ptsz, cuMemAllocFromPoolAsync, cuMemAllocFromPoolAsync_ptsz, cuMemFreeAsync,
     cuMemFreeAsync_ptsz, cuMemGetDefaultMemPool, cuMemGetMemPool, cuMemPoolCreate,
-    cuMemPoolDestroy, cuMemPoolGetAccess, cuMemPoolGetAttribute, cuMemPoolSetAccess,
-    cuMemPoolSetAttribute, cuMemPoolTrimTo, cuMemSetMemPool,
+    cuMemPoolDestroy, cuMemPoolGetAttribute, cuMemPoolSetAttribute, cuMemPoolTrimTo,
+    cuMemSetMemPool,
 };
 pub(super) use super::memory::pool_share::{
     cuMemPoolExportPointer, cuMemPoolExportToShareableHandle, cuMemPoolImportFromShareableHandle,

@@ -197,36 +197,63 @@ fn a_pool_of_managed_memory_is_seen_by_both_sides() {
 }
 
 #[test]
-fn a_pool_of_the_hosts_memory_says_who_has_access() {
-    if !in_child("pools::a_pool_of_the_hosts_memory_says_who_has_access") {
+fn a_device_has_access_to_a_pool_only_as_the_program_says() {
+    if !in_child("pools::a_device_has_access_to_a_pool_only_as_the_program_says") {
         return;
     }
+    // SAFETY: a child process with one thread.
+    unsafe { std::env::set_var("CUSHIM_CPU_DEVICES", "2") };
     start();
-    let s = stream(1);
-    // Allocation type 1; location: the host, its NUMA node.
-    for location in [2, 3] {
-        let mut props: [i32; 22] = [0; 22];
-        (props[0], props[2]) = (1, location);
-        let mut pool = Ptr(0);
-        assert_eq!(unsafe { api::cuMemPoolCreate(Out(&raw mut pool), place(&props)) }, 0);
-        // CUmemAccessDesc: location (type, id), flags (3: reading and writing).
-        let set = |access: &[[i32; 3]]| unsafe {
-            api::cuMemPoolSetAccess(pool, Ptr(access.as_ptr().expose_provenance()), access.len())
-        };
-        assert_eq!(set(&[[location, 0, 3], [1, 0, 3]]), 0, "as XGBoost asks");
-        assert_eq!(set(&[[3, 7, 3]]), 801, "no such node");
-        assert_eq!(set(&[[location, 0, 0]]), 801, "not what it has by itself");
-        let (code, at) = take(pool, 4096, s);
-        assert_eq!(code, 0);
+    let second = {
+        let mut made = Context(0);
         unsafe {
-            assert_eq!(api::cuMemsetD8Async(at, 5, 4096, s), 0);
-            assert_eq!(api::cuStreamSynchronize(s), 0);
-            assert_eq!((at.0 as *const u8).add(4095).read_volatile(), 5);
-            assert_eq!(api::cuMemFreeAsync(at, s), 0);
-            assert_eq!(api::cuMemPoolDestroy(pool), 0);
+            assert_eq!(api::cuDevicePrimaryCtxRetain(Out(&raw mut made), Device(1)), 0);
         }
+        made
+    };
+    let s = stream(1);
+    let set = |pool, access: &[[i32; 3]]| unsafe {
+        api::cuMemPoolSetAccess(pool, Ptr(access.as_ptr().expose_provenance()), access.len())
+    };
+    let has = |pool, device: i32| {
+        let mut flags = -1;
+        let of = [1, device];
+        let location = place(&of);
+        assert_eq!(unsafe { api::cuMemPoolGetAccess(Out(&raw mut flags), pool, location) }, 0);
+        flags
+    };
+    let own = pool(0);
+    let (code, at) = take(own, 4096, s);
+    assert_eq!((code, has(own, 0), has(own, 1)), (0, 3, 0));
+    let mut to = [0u8; 4];
+    let mut from_second = |what: &str, expected: i32| unsafe {
+        assert_eq!(api::cuCtxPushCurrent_v2(second), 0);
+        assert_eq!(api::cuMemsetD8_v2(at, 5, 4096), expected, "set {what}");
+        assert_eq!(api::cuMemcpyDtoH_v2(place_mut(&mut to), at, 4), expected, "copied {what}");
+        assert_eq!(api::cuMemcpy(place_mut(&mut to), at, 4), expected, "copied anyhow {what}");
+        let mut popped = Context(0);
+        assert_eq!(api::cuCtxPopCurrent_v2(Out(&raw mut popped)), 0);
+    };
+    from_second("without access", 1);
+    assert_eq!(set(own, &[[1, 1, 3], [1, 9, 3]]), 101, "one of them is no device");
+    assert_eq!(has(own, 1), 0, "nothing of a wrong list is done");
+    assert_eq!(set(own, &[[1, 1, 3]]), 0);
+    assert_eq!(has(own, 1), 3);
+    from_second("with access", 0);
+    assert_eq!(set(own, &[[1, 1, 0]]), 0);
+    from_second("with access revoked", 1);
+    // A copy between contexts names the other context.
+    let (code, there) = {
+        let mut there = Ptr(0);
+        unsafe {
+            assert_eq!(api::cuCtxPushCurrent_v2(second), 0);
+            (api::cuMemAlloc_v2(Out(&raw mut there), 4096), there)
+        }
+    };
+    assert_eq!(code, 0);
+    let mut first = Context(0);
+    unsafe {
+        assert_eq!(api::cuDevicePrimaryCtxRetain(Out(&raw mut first), Device(0)), 0);
+        assert_eq!(api::cuMemcpyPeer(there, second, at, first, 4096), 0);
     }
-    let own = self::pool(BLOCK);
-    let host = [[2, 0, 3]];
-    assert_eq!(unsafe { api::cuMemPoolSetAccess(own, place(&host), 1) }, 801, "a device's memory");
 }

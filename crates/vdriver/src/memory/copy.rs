@@ -115,7 +115,7 @@ fn linear(
     copy(stream, Copy::line(to, from, bytes), to_home, from_home, blocking)
 }
 
-use Role::{Any, Device as OnDevice};
+use Role::{Any, Device as OnDevice, Peer};
 
 in_default_stream! { stream;
     fn cuMemcpy cuMemcpy_ptds (dst: Ptr, src: Ptr, ByteCount: usize) {
@@ -137,7 +137,7 @@ in_default_stream! { stream;
     fn cuMemcpyPeer cuMemcpyPeer_ptds (dstDevice: Ptr, dstContext: Context, srcDevice: Ptr, srcContext: Context, ByteCount: usize) {
         context::of(dstContext.0)?;
         context::of(srcContext.0)?;
-        linear(stream, (dstDevice, OnDevice), (srcDevice, OnDevice), ByteCount, true)
+        linear(stream, (dstDevice, Peer), (srcDevice, Peer), ByteCount, true)
     }
 }
 
@@ -161,7 +161,7 @@ on_stream! { hStream;
     fn cuMemcpyPeerAsync cuMemcpyPeerAsync_ptsz (dstDevice: Ptr, dstContext: Context, srcDevice: Ptr, srcContext: Context, ByteCount: usize, hStream: Stream) {
         context::of(dstContext.0)?;
         context::of(srcContext.0)?;
-        linear(hStream, (dstDevice, OnDevice), (srcDevice, OnDevice), ByteCount, false)
+        linear(hStream, (dstDevice, Peer), (srcDevice, Peer), ByteCount, false)
     }
 
     fn cuMemcpyBatchAsync cuMemcpyBatchAsync_ptsz (dsts: Ptr, srcs: Ptr, sizes: Ptr, count: usize, attrs: Ptr, attrsIdxs: Ptr, numAttrs: usize, failIdx: Ptr, hStream: Stream) {

@@ -1,15 +1,21 @@
 //! The kind of memory at an address that a copy or a set is given.
 //!
-//! Must not know: how anything is copied.
+//! Owns whether a call may use the memory of a pool from the current device. Must not know: how anything is copied.
 
-use super::{Source, find, is_pageable};
+use super::pool::POOLS;
+use super::{Range, Source, find, is_pageable};
+use crate::context;
 use crate::status;
 
 /// What a call requires of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// On the device, or at least known to it.
+    /// The device end of a copy: on the device, or at least known to it.
     Device,
+    /// As [`Role::Device`], of the context that the call names.
+    Peer,
+    /// What the current device has access to.
+    Reached,
     /// Anything: the address decides.
     Any,
 }
@@ -50,7 +56,11 @@ pub fn home(address: u64, bytes: usize, role: Role) -> Result<Home, i32> {
         refused(address, bytes);
         return Err(status::INVALID_VALUE);
     }
+    if range.source == Source::Pool && !may_use(&range, role) {
+        return Err(status::INVALID_VALUE);
+    }
     Ok(match range.source {
+        Source::Pool if range.host != 0 => Home::Shared,
         Source::Host
         | Source::Registered
         | Source::Managed
@@ -64,6 +74,26 @@ pub fn home(address: u64, bytes: usize, role: Role) -> Result<Home, i32> {
         | Source::Mapped
         | Source::Imported => Home::Device,
     })
+}
+
+/// Whether a call may use a pool's memory in this role. A copy may not have memory of the host's pools as its device end,
+/// and may use them as its host end without the device's access (an H200, as all of this).
+fn may_use(range: &Range, role: Role) -> bool {
+    let on_host = range.host != 0;
+    match role {
+        Role::Device if on_host => false,
+        Role::Any if on_host => true,
+        Role::Peer => true,
+        Role::Any | Role::Device | Role::Reached => is_open(range),
+    }
+}
+
+/// Whether the current device may use the memory of a pool. That of a destroyed pool stays as it is.
+pub fn is_open(range: &Range) -> bool {
+    let Some(context) = context::top() else { return false };
+    // A device's access to its own pool cannot be revoked.
+    (range.host == 0 && range.device == context.device)
+        || POOLS.get(range.pool).is_none_or(|pool| pool.is_open_to(context.device))
 }
 
 /// The same for memory that is to be written.

@@ -19,6 +19,7 @@ pub mod mipmap;
 pub mod physical;
 pub mod pointer;
 pub mod pool;
+pub mod pool_access;
 pub mod pool_api;
 mod pool_file;
 pub mod pool_share;

@@ -21,7 +21,12 @@ entry! {
         if range.is_none() {
             return Err(status::INVALID_VALUE);
         }
-        if attribute == HOST_POINTER && range.as_ref().is_some_and(|range| range.host == 0) {
+        let none = range.as_ref().is_some_and(|range| match attribute {
+            HOST_POINTER => range.host == 0,
+            DEVICE_POINTER => !on_device(range),
+            _ => false,
+        });
+        if none {
             return Err(status::INVALID_VALUE);
         }
         // SAFETY: room for the attribute's value.
@@ -62,20 +67,38 @@ entry! {
 /// `CU_POINTER_ATTRIBUTE_HOST_POINTER`.
 const HOST_POINTER: i32 = 4;
 
+/// `CU_POINTER_ATTRIBUTE_DEVICE_POINTER`.
+const DEVICE_POINTER: i32 = 3;
+
+/// Whether it is memory of a pool of the host.
+fn of_hosts_pool(range: &Range) -> bool {
+    range.source == Source::Pool && range.host != 0
+}
+
+/// Whether it has an address on the current device: memory of a pool of the host needs the device's access (an H200).
+fn on_device(range: &Range) -> bool {
+    !of_hosts_pool(range) || super::home::is_open(range)
+}
+
 unsafe fn answer(
     to: Ptr,
     attribute: i32,
     pointer: Ptr,
     range: Option<&Arc<Range>>,
 ) -> Result<(), i32> {
-    let host = |range: &Range| matches!(range.source, Source::Host | Source::Registered);
+    let host = |range: &Range| {
+        matches!(range.source, Source::Host | Source::Registered) || of_hosts_pool(range)
+    };
     let offset = range.map_or(0, |range| pointer.0 as u64 - range.base);
     // Words of 8 or 4 bytes, booleans: a wider store would overrun the program's variable.
     let (word, bytes) = match (attribute, range) {
         // Context; memory type (1 host, 2 device); device pointer; host pointer.
         (1, found) => (found.map_or(0, |range| range.context_handle as u64), 8),
         (2, found) => (found.map_or(0, |range| if host(range) { 1 } else { 2 }), 4),
-        (3, found) => (found.map_or(0, |range| range.device_address + offset), 8),
+        (3, found) => {
+            let found = found.filter(|range| on_device(range));
+            (found.map_or(0, |range| range.device_address + offset), 8)
+        }
         (4, found) => match found.filter(|range| range.host != 0) {
             Some(range) => (range.host + offset, 8),
             None => (0, 8),

@@ -4,7 +4,7 @@
 //! may reuse it at once; other streams may when the free is complete. Source: CUDA Driver API, "Stream Ordered Memory
 //! Allocator". Must not know: graphs' own memory.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -52,6 +52,10 @@ pub(super) struct State {
     pub(super) used_high: u64,
     destroyed: bool,
     release: Release,
+    /// The devices that the program gave access to.
+    pub(super) devices: BTreeSet<usize>,
+    /// It gave access to the host.
+    pub(super) host: bool,
 }
 
 /// Frees memory to its source.
@@ -118,6 +122,18 @@ impl Pool {
     /// Whether it is another process's.
     pub fn is_imported(&self) -> bool {
         self.backing.as_ref().is_some_and(|backing| backing.imported)
+    }
+
+    /// Whether a device's own access cannot be revoked.
+    pub fn is_of(&self, device: usize) -> bool {
+        self.kind == MemoryKind::Device && self.device == device
+    }
+
+    /// Whether a device may use its memory. Managed memory moves to whoever uses it, with and without access.
+    pub fn is_open_to(&self, device: usize) -> bool {
+        self.kind == MemoryKind::Managed
+            || self.is_of(device)
+            || lock(&self.state).devices.contains(&device)
     }
 
     /// Whether freed memory is never reused: where the program's accesses are checked.

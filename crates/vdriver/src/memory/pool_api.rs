@@ -1,6 +1,7 @@
 //! The API functions on pools, and the pool handles of programs.
 //!
-//! Source: CUDA Driver API, "Stream Ordered Memory Allocator". Must not know: how a pool keeps its memory.
+//! Source: CUDA Driver API, "Stream Ordered Memory Allocator". Must not know: how a pool keeps its memory, and who has
+//! access to it ([`super::pool_access`]).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -224,43 +225,6 @@ entry! {
             _ => return Err(status::INVALID_VALUE),
         }
         Ok(())
-    }
-
-    fn cuMemPoolSetAccess (pool: Ptr, map: Ptr, count: usize) {
-        let pool = by_handle(pool)?;
-        if count == 0 {
-            return Err(status::INVALID_VALUE);
-        }
-        // CUmemAccessDesc: location (type, id), flags. All devices may read and write here, and a
-        // pool's own device always may (measured).
-        for index in 0..count {
-            // SAFETY: as many CUmemAccessDesc as the call says.
-            let [kind, id, flags]: [i32; 3] = unsafe { take(Ptr(map.0 + index * 12))? };
-            if kind != 1 {
-                // The host has full access to memory of its own, and cannot lose it. A program may say so (XGBoost does).
-                let own = pool.kind == MemoryKind::Host && location(kind, id).is_ok();
-                if own && flags == 3 {
-                    continue;
-                }
-                return Err(status::NOT_SUPPORTED);
-            }
-            device(Device(id))?;
-            match flags {
-                0 if pool.device == id as usize => return Err(status::INVALID_DEVICE),
-                0 | 3 => {}
-                1 => return Err(status::NOT_SUPPORTED),
-                _ => return Err(status::INVALID_VALUE),
-            }
-        }
-        Ok(())
-    }
-
-    fn cuMemPoolGetAccess (flags: Out<i32>, memPool: Ptr, location: In<[i32; 2]>) {
-        let pool = by_handle(memPool)?;
-        let [kind, id] = location.read()?;
-        // The host has no access to memory of a device.
-        let (_, place) = self::location(kind, id)?;
-        give(flags, if place == MemoryKind::Device || pool.kind != MemoryKind::Device { 3 } else { 0 })
     }
 
     fn cuDeviceGetDefaultMemPool (pool_out: Out<Ptr>, dev: Device) {

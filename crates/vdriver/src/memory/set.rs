@@ -34,7 +34,7 @@ pub fn plan(fill: Fill) -> Result<Option<(Fill, Home)>, i32> {
     }
     let all =
         pitch.checked_mul(height - 1).and_then(|rows| rows.checked_add(bytes)).ok_or(wrong)?;
-    let home = target(to, all, Role::Device)?;
+    let home = target(to, all, Role::Reached)?;
     Ok(Some((Fill { pitch, ..fill }, home)))
 }
 

@@ -55,6 +55,7 @@ impl End {
         }
         let (base, role) = match self.kind as u32 {
             1 => (self.host, Role::Any),
+            2 | 4 if self.context != 0 => (self.device, Role::Peer),
             2 => (self.device, Role::Device),
             4 => (self.device, Role::Any),
             _ => return Err(wrong),

@@ -20,7 +20,7 @@ fn place(at: Ptr, bytes: usize) -> Result<u64, i32> {
     if !at.is_multiple_of(bytes as u64) {
         return Err(status::INVALID_VALUE);
     }
-    home(at, bytes, Role::Device).map(|_| at)
+    home(at, bytes, Role::Reached).map(|_| at)
 }
 
 fn write(at: Ptr, value: u64, bytes: usize, flags: u32) -> Result<Operation, i32> {
@@ -29,7 +29,7 @@ fn write(at: Ptr, value: u64, bytes: usize, flags: u32) -> Result<Operation, i32
         return Err(status::INVALID_VALUE);
     }
     let at = place(at, bytes)?;
-    target(at, bytes, Role::Device)?;
+    target(at, bytes, Role::Reached)?;
     Ok(Operation::Write { at, value, bytes })
 }
 

@@ -95,7 +95,7 @@ fn of_memory(of: &ResourceDesc) -> Result<Texture, i32> {
     if of.at == 0 || !of.at.is_multiple_of(ALIGNMENT) || !fits {
         return Err(wrong);
     }
-    home(of.at as u64, 1, Role::Device)?;
+    home(of.at as u64, 1, Role::Reached)?;
     Ok(Texture {
         levels: vec![of.at as u64],
         extent,
