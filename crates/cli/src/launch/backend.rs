@@ -303,13 +303,13 @@ impl Cuda {
                 ("libnvidia-ml.so.1", NVML),
                 ("libnvidia-ml.so", NVML),
             ];
-            let file = |(name, own)| {
-                Some((name, self.preload.iter().find(|file| file.ends_with(own))?.as_path()))
-            };
-            put(
-                "libcuda.so",
-                stand_in::libraries(&names.into_iter().filter_map(file).collect::<Vec<_>>(), path),
-            );
+            let found = |own| self.preload.iter().find(|file| file.ends_with(own));
+            let file = |(name, own)| Some((name, found(own)?.as_path()));
+            let mut files: Vec<_> = names.into_iter().filter_map(file).collect();
+            // A linker looks for it beside the thin library, without following links.
+            let core = found(DRIVER).map(|driver| driver.with_file_name(CORE));
+            files.extend(core.as_deref().map(|core| (CORE, core)));
+            put("libcuda.so", stand_in::libraries(&files, path));
             put("JAX's check", Ok(stand_in::constraints()));
             put("XLA's products", Ok(stand_in::products().into_iter().collect()));
         }

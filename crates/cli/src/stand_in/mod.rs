@@ -61,8 +61,8 @@ pub fn environment(path: bool) -> Result<Vec<(&'static str, OsString)>, Error> {
 
 /// The variables by which programs find cushim's libraries, each with the names of NVIDIA's, as files: Triton links a module
 /// of its own with libcuda at the first kernel, and asks `ldconfig -p` without such a variable; others search the folders of
-/// LD_LIBRARY_PATH before they open a library (tinygrad, Python's `find_library`). `path` is whether that is to be among
-/// them.
+/// LD_LIBRARY_PATH before they open a library (tinygrad, Python's `find_library`), or have a compiler link with `-lcuda`
+/// (KeOps). `path` is whether the folder is to be among those of the loader and the linker.
 ///
 /// # Errors
 /// As [`folder`].
@@ -71,22 +71,30 @@ pub fn libraries(
     path: bool,
 ) -> Result<Vec<(&'static str, OsString)>, Error> {
     let folder = preload::links("libraries", files)?;
-    let now = std::env::var_os(LIBRARY_PATH).unwrap_or_default();
     let mut set = vec![("TRITON_LIBCUDA_PATH", folder.clone().into_os_string())];
-    if path && std::env::split_paths(&now).all(|entry| entry != folder) {
-        // Behind the program's own, so that nothing of these is hidden.
-        let mut all = now;
-        if !all.is_empty() {
-            all.push(":");
-        }
-        all.push(folder);
-        set.push((LIBRARY_PATH, all));
+    if path {
+        set.extend(FOLDERS.into_iter().filter_map(|name| Some((name, last(name, &folder)?))));
     }
     Ok(set)
 }
 
-/// Where the loader looks for libraries before the system's folders.
-const LIBRARY_PATH: &str = "LD_LIBRARY_PATH";
+/// The list of folders in a variable with this one behind the program's own, so that nothing of these is hidden; `None`
+/// where it is there.
+fn last(variable: &str, folder: &Path) -> Option<OsString> {
+    let mut all = std::env::var_os(variable).unwrap_or_default();
+    if std::env::split_paths(&all).any(|entry| entry == folder) {
+        return None;
+    }
+    if !all.is_empty() {
+        all.push(":");
+    }
+    all.push(folder);
+    Some(all)
+}
+
+/// Where the loader looks for libraries before the system's folders, and where gcc and clang have the linker look behind
+/// those of `-L`.
+const FOLDERS: [&str; 2] = ["LD_LIBRARY_PATH", "LIBRARY_PATH"];
 
 /// The variables that disable programs' checks that only NVIDIA's driver passes, where the user has
 /// not set them. JAX asks for the version of each of NVIDIA's libraries when it starts, and CUPTI

@@ -123,3 +123,19 @@ print('well')
     let done = command.env("LD_LIBRARY_PATH", "/nowhere/at/all").output().unwrap();
     assert_eq!(stdout(&done), "well\n", "{}", String::from_utf8_lossy(&done.stderr));
 }
+
+/// Some programs have a compiler link what they have written with libcuda, as if a driver were installed.
+#[test]
+fn a_compiler_in_the_program_links_with_libcuda() {
+    let dir = tempfile::tempdir().unwrap();
+    let source = "int cuInit(unsigned); int cuDeviceGetCount(int *);\n\
+                  int main(void) { int n = -1; return cuInit(0) || cuDeviceGetCount(&n) ? 99 : n; }\n";
+    std::fs::write(dir.path().join("count.c"), source).unwrap();
+    let script = "cc -o count count.c -lcuda && { ./count; echo $?; }; cc -shared -fPIC -o count.so count.c -lcuda && \
+                  echo ${LIBRARY_PATH%%:*}";
+    let mut command = command(&["sh", "-c", script], "3");
+    let done =
+        command.current_dir(dir.path()).env("LIBRARY_PATH", "/nowhere/at/all").output().unwrap();
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert_eq!(stdout(&done), "3\n/nowhere/at/all\n", "{said}");
+}
