@@ -323,4 +323,18 @@ impl exec::Memory for Memory {
             })
         }
     }
+
+    fn update_pair(
+        &self,
+        address: u64,
+        new: &mut dyn FnMut([u64; 2]) -> [u64; 2],
+    ) -> Result<[u64; 2], BadAddress> {
+        if !address.is_multiple_of(16) || !self.is_writable(address, 16) {
+            return Err(BadAddress);
+        }
+        // SAFETY: inside of memory that may be touched, and aligned.
+        Ok(unsafe {
+            access::update_pair(std::ptr::with_exposed_provenance_mut(address as usize), new)
+        })
+    }
 }

@@ -438,5 +438,6 @@ fn operation(update: Update) -> Option<AtomicRmwOp> {
         Update::Max(_) => AtomicRmwOp::Umax,
         Update::Increment | Update::Decrement | Update::CompareExchange(_) => return None,
         Update::FloatAdd(_) | Update::FloatMin(_) | Update::FloatMax(_) => return None,
+        Update::ExchangePair | Update::CompareExchangePair => return None,
     })
 }

@@ -10,6 +10,7 @@
 
 use std::arch::x86_64::__m128i;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// The largest of 16, 8, 4, 2 and 1 to which the address is aligned and which fits; `left` is not 0.
 fn unit(address: usize, left: usize) -> usize {
@@ -45,6 +46,58 @@ pub unsafe fn read(at: *const u8, out: &mut [u8]) {
             _ => with!(AtomicU8),
         }
         (at, rest) = (at.wrapping_add(n), later);
+    }
+}
+
+/// Replaces a pair of 8 bytes each atomically, in one order with all atomic operations; the old one.
+///
+/// # Safety
+/// `at` is mapped, writable and aligned to 16 bytes.
+pub unsafe fn update_pair(at: *mut u8, new: &mut dyn FnMut([u64; 2]) -> [u64; 2]) -> [u64; 2] {
+    if std::arch::is_x86_feature_detected!("cmpxchg16b") {
+        // SAFETY: the caller's promise; the processor has the instruction.
+        return unsafe { exchange(at, new) };
+    }
+    // The first x86-64 processors, of before 2006: their pairs are atomic among themselves.
+    static ONE: Mutex<()> = Mutex::new(());
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    // SAFETY: the caller's promise; other threads that write pairs wait.
+    unsafe {
+        let old = at.cast::<[u64; 2]>().read_volatile();
+        at.cast::<[u64; 2]>().write_volatile(new(old));
+        old
+    }
+}
+
+/// The same by the processor's instruction.
+///
+/// # Safety
+/// As for [`update_pair`], and the processor has `cmpxchg16b`.
+unsafe fn exchange(at: *mut u8, new: &mut dyn FnMut([u64; 2]) -> [u64; 2]) -> [u64; 2] {
+    // SAFETY: the caller's promise. If the halves are of two values, the exchange fails and returns one value.
+    let mut old = unsafe { at.cast::<[u64; 2]>().read_volatile() };
+    loop {
+        let [low, high] = new(old);
+        let mut found = old;
+        // The intrinsic calls a function of libatomic where the whole crate is not compiled for such processors.
+        // SAFETY: the caller's promise. rbx, which is the compiler's own, is as before.
+        unsafe {
+            std::arch::asm!(
+                "xchg rbx, rsi",
+                "lock cmpxchg16b xmmword ptr [rdi]",
+                "mov rbx, rsi",
+                in("rdi") at,
+                inout("rsi") low => _,
+                in("rcx") high,
+                inout("rax") found[0],
+                inout("rdx") found[1],
+                options(nostack),
+            );
+        }
+        if found == old {
+            return old;
+        }
+        old = found;
     }
 }
 

@@ -97,6 +97,18 @@ impl Memory for Arena {
         // SAFETY: inside the arena and aligned; atomics allow other writers.
         Ok(unsafe { update(address as *mut u8, bytes, new) })
     }
+
+    fn update_pair(
+        &self,
+        address: u64,
+        new: &mut dyn FnMut([u64; 2]) -> [u64; 2],
+    ) -> Result<[u64; 2], BadAddress> {
+        if !self.holds(address, 16) || !address.is_multiple_of(16) {
+            return Err(BadAddress);
+        }
+        // SAFETY: inside the arena and aligned; atomics allow other writers.
+        Ok(unsafe { access::update_pair(address as *mut u8, new) })
+    }
 }
 
 /// Replaces a value in memory atomically; the old one.

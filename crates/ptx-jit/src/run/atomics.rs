@@ -80,6 +80,7 @@ macro_rules! cell {
                     },
                     Update::Increment | Update::Decrement => return None,
                     Update::FloatAdd(_) | Update::FloatMin(_) | Update::FloatMax(_) => return None,
+                    Update::ExchangePair | Update::CompareExchangePair => return None,
                 })
             }
         }

@@ -226,7 +226,23 @@ pub(super) unsafe fn atom(w: *mut Warp, n: u32, mask: u32) -> u32 {
             Ok(p) => p,
             Err(fault) => return fault,
         };
-        for k in 0..parts {
+        if update.is_pair() {
+            let operand =
+                |n: usize| [1, 2].map(|half| w.value(2 * n + half, site.operands[2 * n + half], l));
+            let (b, c) = (operand(0), operand(update.operands() - 1));
+            let mut new = |old| alu::atomic_pair(update, old, b, c);
+            // SAFETY: `find` has checked range and alignment.
+            w.results[1][..2].copy_from_slice(&unsafe {
+                if place.public {
+                    access::update_pair(place.at, &mut new)
+                } else {
+                    let old = place.at.cast::<[u64; 2]>().read_unaligned();
+                    place.at.cast::<[u64; 2]>().write_unaligned(new(old));
+                    old
+                }
+            });
+        }
+        for k in (0..parts).filter(|_| !update.is_pair()) {
             let b = w.value(k + 1, site.operands[k + 1], l) & alu::mask(ty.bits());
             let c = if second { w.value(2, site.operands[2], l) } else { 0 };
             let at = place.at.wrapping_add(k * bytes as usize);

@@ -282,6 +282,7 @@ fn atom_of<T: Number + Cell>(w: &mut Warp, places: &Places, update: Update, mask
         Update::CompareExchange(ty) => with!(Update::CompareExchange(ty)),
         Update::Increment | Update::Decrement => return false,
         Update::FloatAdd(_) | Update::FloatMin(_) | Update::FloatMax(_) => return false,
+        Update::ExchangePair | Update::CompareExchangePair => return false,
     }
     true
 }

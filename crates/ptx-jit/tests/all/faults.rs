@@ -60,6 +60,13 @@ impl Memory for Half {
         let holds = self.holds(address, bytes.into());
         if holds { self.0.update(address, bytes, new) } else { Err(BadAddress) }
     }
+    fn update_pair(
+        &self,
+        address: u64,
+        new: &mut dyn FnMut([u64; 2]) -> [u64; 2],
+    ) -> Result<[u64; 2], BadAddress> {
+        if self.holds(address, 16) { self.0.update_pair(address, new) } else { Err(BadAddress) }
+    }
 }
 
 impl Mapped for Half {

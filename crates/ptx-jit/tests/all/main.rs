@@ -38,3 +38,4 @@ mod shaped;
 mod shown;
 mod steps;
 mod warpgroup;
+mod wide;

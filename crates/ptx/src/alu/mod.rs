@@ -71,6 +71,15 @@ pub fn atomic_global(update: Update, old: u64, b: u64, c: u64) -> u64 {
     }
 }
 
+/// The new value of an operation on a pair, from the old one and the operands.
+pub fn atomic_pair(update: Update, old: [u64; 2], b: [u64; 2], c: [u64; 2]) -> [u64; 2] {
+    match update {
+        Update::ExchangePair => b,
+        Update::CompareExchangePair if old == b => c,
+        _ => old,
+    }
+}
+
 /// The new value of an atomic operation on memory, from the old one and the operands, all as wide as its type. If
 /// `update` is a compile-time constant, only that operation remains.
 #[inline(always)]
@@ -107,6 +116,8 @@ pub fn atomic(update: Update, old: u64, b: u64, c: u64) -> u64 {
         Update::FloatAdd(ty) | Update::FloatMin(ty) | Update::FloatMax(ty) => {
             atomic_float(update, ty, old, b)
         }
+        // Not of one number: see [`atomic_pair`].
+        Update::ExchangePair | Update::CompareExchangePair => old,
     };
     value & mask(update.ty().bits())
 }

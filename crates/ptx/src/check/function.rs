@@ -124,6 +124,7 @@ pub(super) fn function<'a>(
         local,
         local_max: local,
         carry: None,
+        has_wide: false,
     };
     lower.scopes.push();
     lower.module_registers(f)?;
@@ -162,6 +163,8 @@ pub(super) struct Lower<'a, 'm> {
     local_max: u64,
     /// The register of the carry flag, once it is used.
     pub(super) carry: Option<u32>,
+    /// It declares registers of 128 bits.
+    pub(super) has_wide: bool,
 }
 
 impl<'a> Lower<'a, '_> {
@@ -293,6 +296,18 @@ impl<'a> Lower<'a, '_> {
             return Ok(());
         }
         let entity = match v.space {
+            Space::Reg if v.ty == Scalar::B128 && v.vector == 1 => {
+                self.has_wide = true;
+                let count = v.count.unwrap_or(1);
+                let first = self.register(Scalar::B64, 2 * u64::from(count), v.pos)?;
+                if v.count.is_none() {
+                    Entity::Wide { first }
+                } else if self.scopes.declare_range(v.name, count, first, v.ty) {
+                    return Ok(());
+                } else {
+                    return Err(Error::Redeclared { pos: v.pos, name: v.name.into() });
+                }
+            }
             Space::Reg => {
                 if let Some(count) = v.count {
                     let first = self.register(v.ty, count.into(), v.pos)?;

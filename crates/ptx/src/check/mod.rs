@@ -5,6 +5,7 @@
 //! module's other kernels run.
 
 mod address;
+mod call;
 mod function;
 mod globals;
 mod instruction;
@@ -18,6 +19,7 @@ mod texture;
 mod tile;
 mod video;
 mod warpgroup;
+mod wide;
 
 use crate::ast;
 use crate::error::Error;

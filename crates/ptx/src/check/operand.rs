@@ -73,6 +73,7 @@ impl<'a> Lower<'a, '_> {
         }
         let Some((register, have)) = self.find_register(o) else {
             return match &o.kind {
+                _ if self.wide_register(o).is_some() => self.too_wide(i, ty),
                 Operand::Name(name, _) | Operand::Member(name, _) => Err(Error::Undeclared {
                     pos: o.pos,
                     name: name.to_string(),
@@ -98,6 +99,7 @@ impl<'a> Lower<'a, '_> {
             return Ok(Src::Reg(register));
         }
         match &o.kind {
+            _ if self.wide_register(o).is_some() => self.too_wide(i, ty),
             Operand::Not(name) => match self.scopes.get(name) {
                 Some(Entity::Reg { first, ty: Scalar::Pred, .. }) => Ok(Src::Not(first)),
                 _ => {

@@ -8,6 +8,8 @@ use std::collections::HashMap;
 pub(super) enum Entity {
     /// A register; vectors take several numbers from this one on.
     Reg { first: u32, ty: Scalar, vector: u32 },
+    /// A register of 128 bits: two of 64 bits from this number on, the low half first.
+    Wide { first: u32 },
     /// A parameter or local variable in the function's local memory.
     Local { offset: u32, size: u32 },
     /// A parameter of a kernel.
@@ -50,7 +52,7 @@ impl<'a> Scopes<'a> {
         level.names.insert(name, entity).is_none()
     }
 
-    /// Declares `prefix0` to `prefix(count-1)`; false if the prefix is there.
+    /// Declares `prefix0` to `prefix(count-1)`, of 128 bits as [`Entity::Wide`]; false if the prefix is there.
     pub(super) fn declare_range(
         &mut self,
         prefix: &'a str,
@@ -91,7 +93,10 @@ impl Level<'_> {
             if let Ok(n) = number.parse::<u32>()
                 && n < count
             {
-                return Some(Entity::Reg { first: first + n, ty, vector: 1 });
+                return Some(match ty {
+                    Scalar::B128 => Entity::Wide { first: first + 2 * n },
+                    _ => Entity::Reg { first: first + n, ty, vector: 1 },
+                });
             }
         }
         None

@@ -36,6 +36,16 @@ pub trait Memory {
         new: &mut dyn FnMut(u64) -> u64,
     ) -> Result<u64, BadAddress>;
 
+    /// Replaces a pair of 8 bytes each atomically, and returns the old one.
+    ///
+    /// # Errors
+    /// As [`Memory::store`], and where the address is no multiple of 16.
+    fn update_pair(
+        &self,
+        address: u64,
+        new: &mut dyn FnMut([u64; 2]) -> [u64; 2],
+    ) -> Result<[u64; 2], BadAddress>;
+
     /// Orders earlier and later accesses for other threads of the process, on which other blocks run; `total`: in one
     /// order with all fences that are ([`crate::fence`]).
     fn fence(&self, total: bool) {

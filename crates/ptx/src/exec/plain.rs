@@ -68,4 +68,16 @@ impl Memory for PlainMemory {
         self.store(address, new.get(..count).ok_or(BadAddress)?)?;
         Ok(old)
     }
+
+    fn update_pair(
+        &self,
+        address: u64,
+        new: &mut dyn FnMut([u64; 2]) -> [u64; 2],
+    ) -> Result<[u64; 2], BadAddress> {
+        let mut words = [[0; 8]; 2];
+        self.load(address, words.as_flattened_mut())?;
+        let old = words.map(u64::from_le_bytes);
+        self.store(address, new(old).map(u64::to_le_bytes).as_flattened())?;
+        Ok(old)
+    }
 }

@@ -220,6 +220,15 @@ impl Exec<'_> {
         let mut old = [[0u64; 32]; 8];
         for l in lanes(active) {
             self.aligned(common, warp, inst, l, addresses[l], width * parts as u32)?;
+            if update.is_pair() {
+                let operand = |n: usize| [values[2 * n][l], values[2 * n + 1][l]];
+                let (b, c) = (operand(0), operand(update.operands() - 1));
+                let place = self.place(space, addresses[l]);
+                let mut new = |old| alu::atomic_pair(update, old, b, c);
+                let before = self.replace_pair(common, warp, inst, l, place, &mut new)?;
+                (old[0][l], old[1][l]) = (before[0], before[1]);
+                continue;
+            }
             for k in 0..parts {
                 let address = addresses[l] + u64::from(width) * k as u64;
                 // The last operand, where it has two.
@@ -256,6 +265,28 @@ impl Exec<'_> {
             warp.write(frame, *dst, active, v);
         }
         Ok(())
+    }
+
+    /// Replaces a pair of a lane's; the old one.
+    fn replace_pair(
+        &self,
+        common: &mut Common,
+        warp: &mut Warp,
+        inst: &Inst,
+        l: usize,
+        place: Place,
+        new: &mut dyn FnMut([u64; 2]) -> [u64; 2],
+    ) -> Result<[u64; 2], Fault> {
+        if let Place::Global(address) = place {
+            let old = self.memory.update_pair(address, new);
+            return old.map_err(|_| self.bad(common, warp, inst, l, place, 16));
+        }
+        let mut words = [[0; 8]; 2];
+        self.read_bytes(common, warp, inst, l, place, words.as_flattened_mut())?;
+        let old = words.map(u64::from_le_bytes);
+        let now = new(old).map(u64::to_le_bytes);
+        self.write_bytes(common, warp, inst, l, place, now.as_flattened())?;
+        Ok(old)
     }
 
     /// `cp.async`: the copy is done at once, so waiting for it is nothing.

@@ -47,6 +47,10 @@ pub enum Update {
     FloatMin(Scalar),
     /// The greater number, or of both halves.
     FloatMax(Scalar),
+    /// The operand, a pair of 64 bits each: both at once.
+    ExchangePair,
+    /// The second operand where the value is the first; all are such pairs.
+    CompareExchangePair,
 }
 
 /// An update of integers, and of floating-point numbers where there is one.
@@ -66,19 +70,35 @@ const UPDATES: [(Word, Kinds); 10] = [
 ];
 
 impl Update {
-    /// The type of the value.
+    /// The type of the value, of a pair's parts.
     pub const fn ty(self) -> Scalar {
         use Update::*;
         match self {
             Add(ty) | Min(ty) | Max(ty) | And(ty) | Or(ty) | Xor(ty) | Exchange(ty) => ty,
             CompareExchange(ty) | FloatAdd(ty) | FloatMin(ty) | FloatMax(ty) => ty,
             Increment | Decrement => Scalar::U32,
+            ExchangePair | CompareExchangePair => Scalar::B64,
         }
     }
 
     /// How many operands it has beside the value.
     pub const fn operands(self) -> usize {
-        if matches!(self, Update::CompareExchange(_)) { 2 } else { 1 }
+        use Update::*;
+        if matches!(self, CompareExchange(_) | CompareExchangePair) { 2 } else { 1 }
+    }
+
+    /// Whether the value is a pair, done at once, and so is each operand.
+    pub const fn is_pair(self) -> bool {
+        matches!(self, Update::ExchangePair | Update::CompareExchangePair)
+    }
+
+    /// The same of a pair; `None` where there is none.
+    const fn of_pair(self) -> Option<Update> {
+        match self {
+            Update::Exchange(Scalar::B64) => Some(Update::ExchangePair),
+            Update::CompareExchange(Scalar::B64) => Some(Update::CompareExchangePair),
+            _ => None,
+        }
     }
 }
 
@@ -98,12 +118,15 @@ pub(super) fn update(words: &mut Reader<'_>) -> Result<Update, Unsupported> {
 /// Operands: the address, values, and a cache policy or none. Relaxed, for the whole device, where words say nothing
 /// (ISA, `atom`).
 pub(super) fn lower(words: &mut Reader<'_>, context: Context<'_>) -> Result<Atomic, Unsupported> {
-    let update = update(words)?;
+    let mut update = update(words)?;
     // Whether subnormal numbers are kept the type says alone; sums round to nearest.
     words.take(Word::Noftz);
     words.take(Word::Rn);
     let given = words.inst.src.len().saturating_sub(2);
+    let pair = update.of_pair().filter(|_| words.take(Word::V2));
+    update = pair.unwrap_or(update);
     let parts = match update.operands() {
+        n if update.is_pair() && given == 2 * n => 2,
         1 => memory::parts(words, given)?,
         n if n == given => 1,
         _ => {

@@ -138,6 +138,8 @@ const LINES: &[Line] = &[
     ("atom red", "0:bf16|bf16x2", (7, 8), 90),
     ("atom red", "0:b16", (6, 3), 70),
     ("atom red", "v2|v4|v8", (8, 1), 90),
+    ("atom", "0:b128", (8, 3), 90),
+    ("ld st mov", "0:b128", (8, 3), 70),
     ("atom red", "noftz 0:f32", (9, 4), 90),
     ("cp", "async", (7, 0), 80),
     ("createpolicy applypriority discard", "", (7, 4), 80),

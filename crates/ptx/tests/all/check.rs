@@ -131,3 +131,56 @@ fn parameters_and_blocks() {
     let bra = k.code.iter().find(|i| i.sem == Operation::Control(Control::Branch)).unwrap();
     assert_eq!(bra.src, [Src::Target(k.blocks[1].start)]);
 }
+
+fn wide(body: &str) -> Result<Module, Error> {
+    check(&parse(&format!(
+        ".version 8.3\n.target sm_90\n.address_size 64\n.entry k() {{ .reg .pred %p<3>; .reg .b32 %r<9>; .reg .b64 %rd<9>;
+         .reg .b16 %h<9>; .reg .b128 q, %q<4>; .shared .align 16 .b8 s[32];\n{body}\nret; }}"
+    ))?)
+}
+
+/// ptxas 13.5 accepts each of these, and of the others all but those with `xor`, `f`, three parts or a result of 64 bits.
+#[test]
+fn registers_of_128_bits_are_two_of_64() {
+    for good in [
+        "mov.b128 q, {%rd1, %rd2}; @%p1 mov.b128 %q3, q; mov.b128 {%rd3, _}, %q3;",
+        "mov.b128 q, {%r1, %r2, %r3, %r4}; mov.b128 {%h1, %h2, %h3, %h4, %h5, %h6, _, _}, q; mov.b128 q, 7;",
+        "ld.global.b128 q, [%rd1+16]; st.global.b128 [%rd1], q; ld.relaxed.gpu.b128 q, [%rd1];",
+        "ld.nc.global.b128 q, [%rd1]; ld.acquire.sys.b128 q, [%rd1]; st.release.sys.b128 [%rd1], q;",
+        "atom.cas.b128 %q0, [%rd1], %q1, %q2; atom.global.exch.b128 _, [%rd1], %q1;",
+        "atom.relaxed.cta.shared.cas.b128 %q0, [s], %q1, %q1;",
+        "atom.global.exch.L2::cache_hint.b128 %q0, [%rd1], %q1, %rd2;",
+    ] {
+        let module = wide(good).unwrap();
+        assert_eq!(module.functions[0].refusals, [], "{good}");
+    }
+    let registers = &wide("").unwrap().functions[0].registers;
+    assert_eq!(registers.iter().filter(|ty| ty.bits() == 64).count(), 9 + 2 * 5);
+    for (refused, why) in [
+        ("ld.b64 q, [%rd1];", "registers of 128 bits: expected in instructions of type .b128"),
+        ("xor.b128 q, q, q;", "known forms: "),
+        ("atom.add.b128 q, [%rd1], q;", "known forms: "),
+    ] {
+        let module = wide(refused).unwrap();
+        let [refusal] = module.functions[0].refusals.as_slice() else { panic!("{refused}") };
+        assert!(refusal.reason.starts_with(why), "{refusal:?}");
+    }
+    for (bad, why) in [
+        ("mov.b128 q, {%rd1, %r1};", "found a register of type .b32, expected one as wide as .b64"),
+        ("mov.b128 q, {%rd1, %rd2, %rd3};", "found 3 parts, expected 128 bits in all"),
+        (
+            "mov.b128 {%rd1, %rd2}, {%rd1, %rd2};",
+            "found vectors on both sides, expected one vector",
+        ),
+        ("mov.b128 %rd1, q;", "found another operand, expected a register of type .b128"),
+        ("mov.b64 {q, %r1}, %rd1;", "found a register of type .b128, expected one as wide as .b64"),
+        ("atom.cas.b128 q, [%rd1], q;", "found 3 operands, expected 4"),
+        ("mov.b128 q;", "found 1 operands, expected 2"),
+    ] {
+        let error = wide(bad).unwrap_err().to_string();
+        assert_eq!(error.splitn(3, ": ").nth(2), Some(why), "{bad}");
+    }
+    let old = ".version 8.3\n.target sm_80\n.address_size 64\n.entry k() { .reg .b128 q; .reg .b64 a; atom.cas.b128 q, [a], q, q; }";
+    let why = check(&parse(old).unwrap()).unwrap_err().to_string();
+    assert!(why.contains("`atom.cas.b128`") && why.contains("sm_90"), "{why}");
+}

@@ -27,6 +27,15 @@ impl Memory for Noted {
         Ok(0)
     }
 
+    fn update_pair(
+        &self,
+        _: u64,
+        new: &mut dyn FnMut([u64; 2]) -> [u64; 2],
+    ) -> Result<[u64; 2], BadAddress> {
+        new([0; 2]);
+        Ok([0; 2])
+    }
+
     fn fence(&self, total: bool) {
         self.0.borrow_mut().push(if total { "total" } else { "fence" });
     }
@@ -154,6 +163,14 @@ impl Memory for Plain {
 
     fn update(&self, _: u64, _: u32, _: &mut dyn FnMut(u64) -> u64) -> Result<u64, BadAddress> {
         Err(BadAddress)
+    }
+    fn update_pair(
+        &self,
+        _: u64,
+        new: &mut dyn FnMut([u64; 2]) -> [u64; 2],
+    ) -> Result<[u64; 2], BadAddress> {
+        new([0; 2]);
+        Ok([0; 2])
     }
 }
 

@@ -26,6 +26,13 @@ impl Memory for Bytes {
     fn update(&self, _: u64, _: u32, _: &mut dyn FnMut(u64) -> u64) -> Result<u64, BadAddress> {
         Err(BadAddress)
     }
+    fn update_pair(
+        &self,
+        _: u64,
+        _: &mut dyn FnMut([u64; 2]) -> [u64; 2],
+    ) -> Result<[u64; 2], BadAddress> {
+        Err(BadAddress)
+    }
 }
 
 /// The allowed differences, where the GPU's arithmetic is not known to the last bit

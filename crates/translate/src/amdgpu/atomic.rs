@@ -58,6 +58,10 @@ fn order_text(order: Order) -> (String, &'static str) {
 impl Emitter<'_> {
     pub(super) fn atomic(&mut self, inst: &Inst, what: Atomic) -> Result<(), Refused> {
         let (update, access) = (what.update, what.access);
+        if update.is_pair() {
+            // AMD's GPUs have none of 128 bits.
+            return Err(self.refused("an atomic operation on 128 bits"));
+        }
         let pointer = self.pointer(inst, 0, access.space)?;
         let (bits, bytes) = (update.ty().bits(), update.ty().bytes());
         let mut operands = Vec::new();
