@@ -76,8 +76,32 @@ def gelu(x):
     return 0.5 * x * (1 + numpy.tanh(numpy.sqrt(2 / numpy.pi) * (x + 0.044715 * x**3)))
 
 
+def as_child(call):
+    """The status of a call that is captured; its graph is launched twice, as a child of another."""
+    stream, driver = cupy.cuda.Stream(non_blocking=True), ctypes.CDLL("libcuda.so.1")
+    at = ctypes.c_void_p(stream.ptr)
+    graph, outer, node, ready = (ctypes.c_void_p() for _ in range(4))
+
+    def do(name, *arguments):
+        assert (status := getattr(driver, name)(*arguments)) == 0, (name, status)
+
+    do("cuStreamBeginCapture_v2", at, 1)
+    status = call(at)
+    do("cuStreamEndCapture", at, ctypes.byref(graph))
+    do("cuGraphCreate", ctypes.byref(outer), 0)
+    do("cuGraphAddChildGraphNode", ctypes.byref(node), outer, None, ctypes.c_size_t(0), graph)
+    do("cuGraphDestroy", graph)
+    do("cuGraphInstantiateWithFlags", ctypes.byref(ready), outer, ctypes.c_uint64(0))
+    do("cuGraphDestroy", outer)
+    do("cuGraphLaunch", ready, at)
+    do("cuGraphLaunch", ready, at)
+    do("cuStreamSynchronize", at)
+    do("cuGraphExecDestroy", ready)
+    return status
+
+
 def product(name, factor, result, compute, scale, operations=(0, 0), orders=(0, 0, 0), batch=1, mode=HOST, epilogue=1,
-            beta=2, sizes=(19, 13, 21)):
+            beta=2, sizes=(19, 13, 21), captured=False):
     (m, n, k), (op_a, op_b) = sizes, operations
     a = some(factor, batch, *((k, m) if op_a else (m, k)))
     b = some(factor, batch, *((n, k) if op_b else (k, n)))
@@ -111,8 +135,11 @@ def product(name, factor, result, compute, scale, operations=(0, 0), orders=(0, 
     status = LIBRARY.cublasLtMatmulAlgoGetHeuristic(HANDLE, what, *layouts, preference, 1, results, ctypes.byref(found))
     if status or found.value != 1:
         return count("%s: the heuristic answered %d" % (name, status), False)
-    status = LIBRARY.cublasLtMatmul(HANDLE, what, places[0], on[0].at, layouts[0], on[1].at, layouts[1], places[1], on[2].at,
-                                    layouts[2], on[3].at, layouts[3], results, None, ctypes.c_size_t(0), ctypes.c_void_p(0))
+    def multiply(stream):
+        return LIBRARY.cublasLtMatmul(HANDLE, what, places[0], on[0].at, layouts[0], on[1].at, layouts[1], places[1], on[2].at,
+                                      layouts[2], on[3].at, layouts[3], results, None, ctypes.c_size_t(0), stream)
+
+    status = as_child(multiply) if captured else multiply(ctypes.c_void_p(0))
     cupy.cuda.Device().synchronize()
     if status:
         return count("%s answered %d" % (name, status), False)
@@ -184,6 +211,9 @@ for types in ALL[:5]:
     for epilogue in (2, 4, 6, 32, 36, 130, 134, 160, 164, 256, 512):
         for orders in ((0, 0, 0), (1, 0, 1)):
             product("epilogue %d" % epilogue, *types, orders=orders, batch=2, epilogue=epilogue)
+for types in ALL[:5]:
+    product("in a child graph", *types, captured=True)
+    product("in a child graph, epilogue", *types, epilogue=6, captured=True)
 for sizes in ((1, 1, 1), (129, 1, 5), (1, 300, 7), (64, 65, 600), (5, 6, 0)):
     product("sizes", *ALL[0], sizes=sizes)
     product("sizes with an epilogue", *ALL[2], sizes=sizes, epilogue=6)

@@ -187,39 +187,6 @@ pub unsafe fn reduce(
     }
 }
 
-/// Device memory for kernels of one stream, in order with them.
-pub(crate) struct Work {
-    at: u64,
-    stream: usize,
-}
-
-impl Work {
-    /// Memory of so many bytes; else a `cublasStatus_t`.
-    pub(crate) fn new(bytes: usize, stream: usize) -> Result<Work, i32> {
-        let mut at = 0;
-        if !context() {
-            return Err(status::NOT_INITIALIZED);
-        }
-        match driver!(c"cuMemAllocAsync": fn(*mut u64, usize, usize), &mut at, bytes.max(1), stream)
-        {
-            0 => Ok(Work { at, stream }),
-            _ => Err(status::ALLOC_FAILED),
-        }
-    }
-
-    /// Its address.
-    pub(crate) fn at(&self) -> u64 {
-        self.at
-    }
-}
-
-impl Drop for Work {
-    fn drop(&mut self) {
-        // After the launched work; a destroyed context has freed it.
-        let _ = driver!(c"cuMemFreeAsync": fn(u64, usize), self.at, self.stream);
-    }
-}
-
 /// Launches the epilogue of sums in `stream`. Returns a `cublasStatus_t`.
 ///
 /// # Safety

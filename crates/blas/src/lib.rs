@@ -26,6 +26,7 @@ pub mod reduce;
 mod square;
 pub mod sums;
 pub mod triangle;
+mod work;
 
 /// `cublasStatus_t`.
 pub mod status {

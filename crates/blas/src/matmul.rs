@@ -16,6 +16,7 @@ use crate::launch;
 use crate::product::{Compute, Operand, Product};
 use crate::status;
 use crate::sums::Sums;
+use crate::work::Work;
 
 /// A matrix in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -355,7 +356,7 @@ impl Matmul {
         let Some(bytes) = bytes.and_then(|bytes| usize::try_from(bytes).ok()) else {
             return status::NOT_SUPPORTED;
         };
-        let work_at = match launch::Work::new(bytes, stream) {
+        let work_at = match Work::new(bytes, stream) {
             Ok(work_at) => work_at,
             Err(status) => return status,
         };

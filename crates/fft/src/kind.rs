@@ -112,7 +112,8 @@ impl Kind {
         Some(Kind { map, part })
     }
 
-    /// The type whose input, output and execution have these numbers in `cudaDataType`. What is computed with is a complex type.
+    /// The type whose input, output and execution have these numbers in `cudaDataType`. What is computed with is a complex type,
+    /// or, from real numbers, their type (MLX 0.32 asks for that).
     pub fn of_data(input: i32, output: i32, execution: i32) -> Option<Kind> {
         let element = |number: i32| match number {
             0 => Some((Part::F32, false)),
@@ -132,7 +133,9 @@ impl Kind {
             (true, false) => Map::ToReal,
             (false, false) => return None,
         };
-        let agrees = part == other && element(execution) == Some((part, true));
+        let execution = element(execution)?;
+        let known = execution.1 || map == Map::FromReal;
+        let agrees = part == other && execution.0 == part && known;
         agrees.then_some(Kind { map, part })
     }
 
@@ -170,8 +173,18 @@ mod tests {
             assert!(kind.is_some());
             assert_eq!(Kind::of_data(input, output, execution), kind);
         }
+        assert_eq!(Kind::of_data(0, 4, 0), Kind::of(0x2a), "from real numbers, in their type");
         // Two precisions, real to real, a real execution, and numbers that are no type.
-        let wrong = [[4, 5, 4], [0, 0, 4], [4, 4, 0], [4, 4, 5], [3, 4, 4], [-1, 4, 4]];
+        let wrong = [
+            [4, 0, 0],
+            [0, 4, 1],
+            [4, 5, 4],
+            [0, 0, 4],
+            [4, 4, 0],
+            [4, 4, 5],
+            [3, 4, 4],
+            [-1, 4, 4],
+        ];
         for [input, output, execution] in wrong {
             assert_eq!(Kind::of_data(input, output, execution), None);
         }
