@@ -1,8 +1,8 @@
 """Small programs with earlier versions of Python's CUDA packages on the CPU, by the table c-tests/python/versions.json.
 
 The table has for each stack programs, each with the lines that it must print (others may be between them), and versions. A version has
-`packages`, and where needed: `sdist`, a package to build, with the `toolkit` of that release; `runtimes`, archives of NVIDIA's runtime;
-`programs`, in place of the stack's; `known`, programs that do not run yet, with the reason.
+`packages`, and where needed: `environment`, variables; `sdist`, a package to build, with the `toolkit` of that release; `runtimes`,
+archives of NVIDIA's runtime; `programs`, in place of the stack's; `known`, programs that do not run yet, with the reason.
 """
 
 import json
@@ -46,6 +46,7 @@ def one(name, version, stack, cushim):
     folder = folder_of(place)
     own = {"HOME": folder, "CUPY_CACHE_DIR": folder + "/kernels", "TRITON_CACHE_DIR": folder + "/kernels"}
     own.update({"CUSHIM_CUDART_STATIC": folder + "/runtimes"} if "runtimes" in about else {})
+    own.update(about.get("environment", {}))
     if "sdist" in about:
         build = building(python, folder + "/links", about["toolkit"])
         if build is None or not built(place, python, about["sdist"], dict(os.environ, HOME=folder, **build)):

@@ -1,9 +1,10 @@
-"""Libraries of NVIDIA's wheels, for packages that open them by name and leave the folder to LD_LIBRARY_PATH."""
+"""Libraries and headers of NVIDIA's wheels, for packages that look for those of an installed toolkit."""
 
 import ctypes
 import glob
 import os
 import sysconfig
+import tempfile
 
 
 def path(name):
@@ -17,3 +18,14 @@ def path(name):
 def load(*names):
     """Loads the libraries, so that whoever opens or links one by name gets it."""
     return [ctypes.CDLL(path(name), mode=ctypes.RTLD_GLOBAL) for name in names]
+
+
+def toolkit():
+    """A folder whose `include` has the headers of all wheels, for this process."""
+    home = tempfile.TemporaryDirectory()
+    os.mkdir(home.name + "/include")
+    for header in glob.glob(os.path.join(sysconfig.get_paths()["purelib"], "nvidia", "*", "include", "*")):
+        place = os.path.join(home.name, "include", os.path.basename(header))
+        if not os.path.exists(place):
+            os.symlink(header, place)
+    return home
