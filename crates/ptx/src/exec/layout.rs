@@ -6,6 +6,10 @@
 use super::address::function_pointer;
 use crate::ir::{Module, Symbol};
 
+/// What dynamic shared memory is aligned to at least, whatever its declaration says (ptxas 11.8 to 13.5). Programs rely on
+/// it: gpu4pyscf has doubles in what it declares as `int`.
+const DYNAMIC_ALIGN: u64 = 16;
+
 /// Where the shared variables that `kernel` can reach lie, by variable number,
 /// and how large they are together. Dynamic ones begin where the static end.
 pub fn shared_layout(module: &Module, kernel: u32) -> (Vec<u32>, u32) {
@@ -21,7 +25,7 @@ pub fn shared_layout(module: &Module, kernel: u32) -> (Vec<u32>, u32) {
         }
     }
     let dynamic = used.iter().map(|n| &module.shared[*n as usize]).filter(|v| v.dynamic);
-    let align = dynamic.map(|v| u64::from(v.align)).max().unwrap_or(1);
+    let align = dynamic.map(|v| u64::from(v.align).max(DYNAMIC_ALIGN)).max().unwrap_or(1);
     at = at.next_multiple_of(align);
     for n in &used {
         if module.shared[*n as usize].dynamic {
@@ -97,8 +101,24 @@ mod tests {
         let (places, size) = shared_layout(&module, module.function("k").unwrap());
         assert_eq!(
             (places, size),
-            (vec![0, 5000, 5004, 5004], 5004),
+            (vec![0, 5000, 5008, 5008], 5008),
             "as ptxas, which warns that it ignores `.extern`"
         );
+    }
+
+    #[test]
+    fn dynamic_shared_memory_is_aligned_to_16_bytes_or_more() {
+        // What it declares and the end of the static variables, and where ptxas begins it.
+        for (align, fixed, begins) in
+            [(1, 3, 16), (4, 36, 48), (8, 16, 16), (16, 17, 32), (64, 36, 64), (4, 0, 0)]
+        {
+            let text = format!(
+                ".version 6.3\n.target sm_75\n.address_size 64\n.extern .shared .align {align} .b8 room[];
+                .entry k() {{ .reg .u32 %r; .shared .b8 fixed[{fixed}]; ld.shared.u8 %r, [fixed]; ld.shared.u8 %r, [room]; ret; }}"
+            );
+            let module = crate::check(&crate::parse(&text).unwrap()).unwrap();
+            let (places, size) = shared_layout(&module, module.function("k").unwrap());
+            assert_eq!((places.iter().max(), size), (Some(&begins), begins), "{text}");
+        }
     }
 }

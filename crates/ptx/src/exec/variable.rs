@@ -184,8 +184,8 @@ mod tests {
         let shared = |address| at("k", "k", Space::Shared, address);
         assert_eq!(shared(0), named("_ZZ1kvE4tile", 0, 40));
         assert_eq!(shared(36), named("_ZZ1kvE4tile", 0, 40));
-        assert_eq!(shared(40), named("room", 40, 64));
-        assert_eq!(shared(104), named("room", 40, 64), "behind it");
+        assert_eq!(shared(48), named("room", 48, 64));
+        assert_eq!(shared(112), named("room", 48, 64), "behind it");
         assert_eq!(at("both", "both", Space::Shared, 0), None, "it has none");
     }
 
