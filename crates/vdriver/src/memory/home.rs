@@ -88,12 +88,14 @@ fn may_use(range: &Range, role: Role) -> bool {
     }
 }
 
-/// Whether the current device may use the memory of a pool. That of a destroyed pool stays as it is.
+/// Whether the current device may use the memory of a pool. That of a destroyed pool stays as it is; a node of a graph may
+/// be made without a current context.
 pub fn is_open(range: &Range) -> bool {
-    let Some(context) = context::top() else { return false };
-    // A device's access to its own pool cannot be revoked.
-    (range.host == 0 && range.device == context.device)
-        || POOLS.get(range.pool).is_none_or(|pool| pool.is_open_to(context.device))
+    context::top().is_none_or(|context| {
+        // A device's access to its own pool cannot be revoked.
+        (range.host == 0 && range.device == context.device)
+            || POOLS.get(range.pool).is_none_or(|pool| pool.is_open_to(context.device))
+    })
 }
 
 /// The same for memory that is to be written.
