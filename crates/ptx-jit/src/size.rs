@@ -20,12 +20,15 @@ pub fn too_large(module: &Module, kernel: u32) -> Option<NotCompiled> {
 mod tests {
     use super::*;
 
-    fn ask(body: &str) -> Option<String> {
+    fn module(body: &str) -> Module {
         let text = format!(
             ".version 8.0\n.target sm_80\n.address_size 64\n.entry k {{ .reg .b32 r; .reg .pred p;\n{body}\nret; }}"
         );
-        let module = cushim_ptx::check(&cushim_ptx::parse(&text).unwrap()).unwrap();
-        too_large(&module, 0).map(|why| why.to_string())
+        cushim_ptx::check(&cushim_ptx::parse(&text).unwrap()).unwrap()
+    }
+
+    fn ask(body: &str) -> Option<String> {
+        too_large(&module(body), 0).map(|why| why.to_string())
     }
 
     #[test]
@@ -42,6 +45,12 @@ mod tests {
 
     #[test]
     fn other_reasons_are_none() {
-        assert_eq!(ask(".reg .b128 w; .reg .b64 l; mov.b128 w, {l, l};"), None);
+        // No PTX has so many operands, so the module is changed.
+        let mut many = module("add.u32 r, r, r;");
+        let sources = &mut many.functions[0].code[0].src;
+        sources.extend(std::iter::repeat_n(sources[0].clone(), 9));
+        let why = emit::fits(&calls::lower(&many, 0).unwrap());
+        assert!(matches!(why, Err(NotCompiled::Instruction { .. })), "{why:?}");
+        assert_eq!(too_large(&many, 0), None);
     }
 }

@@ -26,25 +26,19 @@ pub(crate) fn fits(lowered: &Lowered) -> Result<(), NotCompiled> {
         return Err(NotCompiled::TooLarge { kernel: kernel(), what, found, limit });
     }
     for (at, inst) in f.code.iter().enumerate() {
-        let wide = inst.dst.iter().any(|d| matches!(d, cushim_ptx::ir::Dst::Reg(_, 65..)));
         let kept =
             matches!(lowered.activations.get(&at), Some(Activation::Save | Activation::Restore));
         let collective = matches!(inst.sem, Operation::Collective(_));
         let sources = if collective { 0 } else { inst.src.len() };
         let many = inst.dst.len().max(sources) > MOST_OPERANDS && !kept;
-        let reason = if wide {
-            "registers of 128 bits are not compiled"
-        } else if many {
-            "so many operands are not compiled"
-        } else {
-            continue;
-        };
-        return Err(NotCompiled::Instruction {
-            kernel: kernel(),
-            pos: inst.pos,
-            instruction: inst.sem.class().to_string(),
-            reason,
-        });
+        if many {
+            return Err(NotCompiled::Instruction {
+                kernel: kernel(),
+                pos: inst.pos,
+                instruction: inst.sem.class().to_string(),
+                reason: "so many operands are not compiled",
+            });
+        }
     }
     Ok(())
 }
