@@ -18,7 +18,8 @@
 //! `docs/exports.txt` lists the exports of the built library; a test compares it in both profiles.
 //!
 //! Start: nothing has to run first. Each entry point initialises what it needs. The constructor in this file stores
-//! the time of loading, and resets weak references to CUDA functions that only this library satisfies. Exit: nothing
+//! the time of loading, and binds references of the program again that this library must not satisfy: those to
+//! variables, and weak ones to functions that nothing else has. Exit: nothing
 //! is torn down; the destructor marks the trace as complete, and entry points still work. Fork: the operating system
 //! clears the child's state (`cushim_interpose::lock`), and the child's first call creates a new one.
 
@@ -35,13 +36,14 @@ mod runtime;
 mod sanitizer;
 
 use cushim_apart::heap::Heap;
-use cushim_interpose::{direct, life, redirect, weak};
+use cushim_interpose::{direct, life, redirect, shadow, weak};
 
 #[global_allocator]
 static HEAP: Heap = Heap::new();
 
 extern "C" fn loaded() {
     life::loaded();
+    shadow::look();
     weak::unbind(&exports::HOME);
 }
 

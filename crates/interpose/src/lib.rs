@@ -57,6 +57,7 @@ pub mod record;
 pub mod redirect;
 pub mod registry;
 pub mod runtime;
+pub mod shadow;
 pub mod site;
 mod state;
 mod symbol;

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use crate::life;
 use crate::lock;
 pub use crate::real::{Real, real};
+use crate::shadow;
 use crate::site::{Home, Site};
 use cushim_process::elf::{self, Version};
 use cushim_process::table::PointerTable;
@@ -31,7 +32,8 @@ unsafe fn concerns_us<'a>(name: *const c_char) -> Option<&'a CStr> {
     let name = unsafe { CStr::from_ptr(name) };
     let bytes = name.to_bytes();
     let ours = match bytes {
-        [b'c', b'u', ..] => true,
+        // The driver's and the runtime's; NVML's have variables only (`shadow`).
+        [b'c', b'u', ..] | [b'n', b'v', b'm', b'l', ..] => true,
         [b'_', b'_', rest @ ..] => {
             [&b"cuda"[..], b"tgt_", b"llvmPush", b"hip"].iter().any(|start| rest.starts_with(start))
         }
@@ -55,8 +57,10 @@ pub unsafe fn dlsym(
     name: *const c_char,
     caller: usize,
 ) -> Option<*mut c_void> {
+    shadow::look_if_opened();
     // SAFETY: the caller's name.
     let text = unsafe { concerns_us(name) }?;
+    shadow::look_for(text, caller);
     if !is_hooked(home, text) {
         return None;
     }
@@ -99,8 +103,10 @@ pub unsafe fn dlvsym(
     name: *const c_char,
     version: *const c_char,
 ) -> Option<*mut c_void> {
+    shadow::look_if_opened();
     // SAFETY: the caller's name.
     let text = unsafe { concerns_us(name) }?;
+    shadow::look();
     if handle == libc::RTLD_NEXT || version.is_null() || !is_hooked(home, text) {
         return None;
     }
@@ -119,7 +125,8 @@ pub unsafe fn dlvsym(
     Some(wrap(home, text, found))
 }
 
-/// Called before a `dlopen`. Where an object was unloaded since the last one, a known runtime may
+/// Called before a `dlopen`. If it opens the driver, references to variables are bound again
+/// ([`shadow`]). Where an object was unloaded since the last one, a known runtime may
 /// be gone and come back elsewhere: its functions are forgotten before anything is mapped. A
 /// library opened with RTLD_DEEPBIND bypasses every preloaded one: that is reported.
 ///
@@ -135,10 +142,14 @@ pub unsafe fn dlopen(
     caller: usize,
 ) -> bool {
     // SAFETY: `file` is null or a text that ends with a NUL: an argument of `dlopen`.
-    if refused.contains(caller) && unsafe { names_driver(file) } {
-        tell_refused(caller);
-        return true;
+    if unsafe { names_driver(file) } {
+        if refused.contains(caller) {
+            tell_refused(caller);
+            return true;
+        }
+        shadow::look();
     }
+    shadow::opens();
     static UNLOADS: AtomicU64 = AtomicU64::new(0);
     let unloads = elf::unloads();
     if UNLOADS.swap(unloads, Ordering::AcqRel) != unloads {

@@ -12,9 +12,6 @@ use std::ffi::CStr;
 use crate::site::Home;
 use cushim_process::elf::{self, Object, Version};
 
-const R_X86_64_64: u32 = 1;
-const R_X86_64_GLOB_DAT: u32 = 6;
-
 /// Resets weak references that only we satisfy; returns how many. Called from the library's
 /// constructor, before the program's own code and after everything it needs was bound.
 pub fn unbind(home: &Home) -> usize {
@@ -38,14 +35,12 @@ fn unbind_in(object: &Object, home: &Home) -> usize {
         return 0;
     }
     let mut count = 0;
-    for (slot, kind, symbol) in object.relocations() {
-        if !weak.contains(&symbol) || !matches!(kind, R_X86_64_64 | R_X86_64_GLOB_DAT) {
+    for to in object.relocations() {
+        if !weak.contains(&to.symbol) || to.of_address().is_none() {
             continue;
         }
-        // SAFETY: the loader has filled this place in.
-        let bound = unsafe { (slot as *const usize).read_unaligned() };
-        if elf::object_at(bound).is_some_and(|o| o.is_own()) {
-            count += usize::from(object.write_word(slot, 0));
+        if elf::object_at(to.bound()).is_some_and(|o| o.is_own()) {
+            count += usize::from(object.write_word(to.place, 0));
         }
     }
     count

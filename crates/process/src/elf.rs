@@ -9,6 +9,10 @@
 
 use std::ffi::{CStr, c_int, c_void};
 
+mod references;
+
+pub use references::Relocation;
+
 /// A loaded object, as long as it stays loaded.
 #[derive(Clone, Copy)]
 pub struct Object {
@@ -46,6 +50,9 @@ const DT_GNU_HASH: i64 = 0x6fff_fef5;
 const DT_VERSYM: i64 = 0x6fff_fff0;
 const DT_VERDEF: i64 = 0x6fff_fffc;
 const DT_VERDEFNUM: i64 = 0x6fff_fffd;
+
+/// The type of a symbol that is a variable.
+const STT_OBJECT: u8 = 1;
 
 /// Which version of a symbol is requested.
 #[derive(Clone, Copy)]
@@ -139,19 +146,24 @@ pub fn find_of_start<R>(mut visit: impl FnMut(Object) -> Option<R>) -> Option<R>
 
 /// How many objects have been unloaded since the process began.
 pub fn unloads() -> u64 {
+    counts().1
+}
+
+/// How many objects have been loaded and unloaded since the process began.
+pub fn counts() -> (u64, u64) {
     unsafe extern "C" fn first(
         info: *mut libc::dl_phdr_info,
         _size: usize,
         data: *mut c_void,
     ) -> c_int {
-        // SAFETY: `data` is the count below; `info` is valid during the call, whole since glibc 2.4.
-        unsafe { *data.cast::<u64>() = (*info).dlpi_subs };
+        // SAFETY: `data` is the counts below; `info` is valid during the call, whole since glibc 2.4.
+        unsafe { *data.cast::<(u64, u64)>() = ((*info).dlpi_adds, (*info).dlpi_subs) };
         1
     }
-    let mut count = 0u64;
+    let mut counts = (0u64, 0u64);
     // SAFETY: `first` matches the signature and gets the place that it expects.
-    unsafe { libc::dl_iterate_phdr(Some(first), (&raw mut count).cast()) };
-    count
+    unsafe { libc::dl_iterate_phdr(Some(first), (&raw mut counts).cast()) };
+    counts
 }
 
 /// The object that `address` lies in.
@@ -256,8 +268,22 @@ impl Object {
         (t.symbols != 0 && t.strings != 0).then_some(t)
     }
 
-    /// The address of the function or object `name` that this object defines.
+    /// The address of the function `name` that this object defines.
     pub fn symbol(&self, name: &CStr, version: Version<'_>) -> Option<usize> {
+        self.definition(name, version, |kind| kind != STT_OBJECT)
+    }
+
+    /// The address of the variable `name` that this object defines.
+    pub fn variable(&self, name: &CStr) -> Option<usize> {
+        self.definition(name, Version::Any, |kind| kind == STT_OBJECT)
+    }
+
+    fn definition(
+        &self,
+        name: &CStr,
+        version: Version<'_>,
+        wanted: fn(u8) -> bool,
+    ) -> Option<usize> {
         let t = self.tables()?;
         if t.gnu_hash == 0 {
             return None;
@@ -289,7 +315,7 @@ impl Object {
             loop {
                 let link = *chain.add((index - offset) as usize);
                 if link | 1 == hash | 1
-                    && let Some((address, default)) = self.matches(&t, index, name, version)
+                    && let Some((address, default)) = self.matches(&t, index, name, version, wanted)
                 {
                     if default {
                         return Some(address);
@@ -311,6 +337,7 @@ impl Object {
         index: u32,
         name: &CStr,
         version: Version<'_>,
+        wanted: fn(u8) -> bool,
     ) -> Option<(usize, bool)> {
         const STT_GNU_IFUNC: u8 = 10;
         const STT_TLS: u8 = 6;
@@ -319,7 +346,8 @@ impl Object {
         // SAFETY: the name is an offset into the string table.
         let found = unsafe { CStr::from_ptr((t.strings + symbol.st_name as usize) as *const _) };
         let kind = symbol.st_info & 15;
-        if symbol.st_shndx == 0 || symbol.st_value == 0 || kind == STT_TLS || found != name {
+        let is_there = symbol.st_shndx != 0 && symbol.st_value != 0;
+        if !is_there || kind == STT_TLS || !wanted(kind) || found != name {
             return None;
         }
         // Only the loader resolves an IFUNC; CUDA has none.
@@ -362,59 +390,6 @@ impl Object {
             at += next as usize;
         }
         None
-    }
-
-    /// Number and name of the weak symbols that it imports. They come before the symbols of the
-    /// hash table.
-    pub fn weak_references(&self) -> impl Iterator<Item = (u32, &CStr)> {
-        const STB_WEAK: u8 = 2;
-        let tables = self.tables().filter(|t| t.gnu_hash != 0);
-        // SAFETY: the second word of the table is the number of the first symbol in it.
-        let first = tables.as_ref().map_or(0, |t| unsafe { *(t.gnu_hash as *const u32).add(1) });
-        tables.into_iter().flat_map(move |t| {
-            (1..first).filter_map(move |index| {
-                // SAFETY: symbols up to `first` exist.
-                let symbol = unsafe { &*(t.symbols as *const libc::Elf64_Sym).add(index as usize) };
-                if symbol.st_shndx != 0 || symbol.st_info >> 4 != STB_WEAK {
-                    return None;
-                }
-                let name = (t.strings + symbol.st_name as usize) as *const libc::c_char;
-                // SAFETY: the name is an offset into the string table.
-                Some((index, unsafe { CStr::from_ptr(name) }))
-            })
-        })
-    }
-
-    /// Address, kind and symbol number of its relocations with addend.
-    pub fn relocations(&self) -> impl Iterator<Item = (usize, u32, u32)> {
-        let lists = self.tables().map_or([(0, 0); 2], |t| t.relocations);
-        let base = self.base;
-        lists.into_iter().flat_map(move |(at, size)| {
-            (0..size / 24).map(move |i| {
-                // SAFETY: the table has `size` bytes, 24 each: offset, info, addend.
-                let [offset, info, _] = unsafe { *((at + i * 24) as *const [u64; 3]) };
-                (base.wrapping_add(offset as usize), info as u32, (info >> 32) as u32)
-            })
-        })
-    }
-
-    /// Overwrites a word that the loader stored, even if the page is read-only now.
-    pub fn write_word(&self, at: usize, value: usize) -> bool {
-        const PAGE: usize = 4096;
-        let page = at & !(PAGE - 1);
-        let pages = page as *mut c_void;
-        let (relro_low, relro_high) = self.relro;
-        // SAFETY: a page of this object that holds loader data; its protection is put back.
-        unsafe {
-            if libc::mprotect(pages, PAGE, libc::PROT_READ | libc::PROT_WRITE) != 0 {
-                return false;
-            }
-            (at as *mut usize).write_unaligned(value);
-            if (relro_low..relro_high).contains(&page) {
-                libc::mprotect(pages, PAGE, libc::PROT_READ);
-            }
-        }
-        true
     }
 }
 

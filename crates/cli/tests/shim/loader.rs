@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::compare::{RUNTIMES, behaves, same};
+use crate::compare::{DRIVER, RUNTIMES, behaves, same};
 use crate::lab::{How, Lab, cudart, stub};
 
 /// Opens and closes one library a hundred times: with a runtime that comes and goes with it, and with one
@@ -139,4 +139,27 @@ fn weak_references_stay_unbound() {
     let ran = lab.run(&program, &[], &How::shim());
     let weak = |text: &str| text.lines().find(|l| l.starts_with("weak")).map(str::to_owned);
     assert_eq!(weak(&bare.stdout), weak(&ran.stdout));
+}
+
+/// Libraries that keep the driver's functions in variables of their names fill those in, not code of cushim's, and other
+/// libraries that were linked with them use them: loaded at the start, and later.
+#[test]
+fn variables_with_names_of_functions_are_the_programs() {
+    let lab = Lab::new();
+    let here = lab.path("").display().to_string();
+    let (folder, rpath) = (format!("-L{here}"), format!("-Wl,-rpath,{here},-rpath-link,{here}"));
+    let library = |name: &str, define: &str, other: &[&str]| {
+        let soname = format!("-Wl,-soname,{name}");
+        let flags = [define, "-shared", "-fPIC", &soname, "-ldl", &folder, &rpath];
+        lab.build(name, "shadow.c", &[&flags[..], other].concat())
+    };
+    library("libshadow.so", "-DSHADOW", &[]);
+    let user = library("libuser.so", "-DUSER", &["-lshadow"]);
+    let linked = lab.build("linked", "shadow.c", &["-DLINKED", &folder, "-luser", &rpath]);
+    let opened = lab.build("opened", "shadow.c", &["-ldl"]);
+    for program in [&linked, &opened] {
+        let ran = same(&lab, program, &[user.to_str().unwrap()], DRIVER, &How::default());
+        assert!(ran.stdout.ends_with("launch 0\n"), "{}", ran.stdout);
+        assert_eq!(ran.traces[0].launches().len(), 3);
+    }
 }
