@@ -21,11 +21,14 @@ def load(*names):
 
 
 def toolkit():
-    """A folder whose `include` has the headers of all wheels, for this process."""
+    """A folder for this process, whose `include` has the headers of all wheels, and `lib64` the libraries."""
     home = tempfile.TemporaryDirectory()
-    os.mkdir(home.name + "/include")
-    for header in glob.glob(os.path.join(sysconfig.get_paths()["purelib"], "nvidia", "*", "include", "*")):
-        place = os.path.join(home.name, "include", os.path.basename(header))
-        if not os.path.exists(place):
-            os.symlink(header, place)
+    for ours, pattern in (("include", "include/*"), ("lib64", "lib/*.so*")):
+        os.mkdir(os.path.join(home.name, ours))
+        for file in glob.glob(os.path.join(sysconfig.get_paths()["purelib"], "nvidia", "*", pattern)):
+            name = os.path.basename(file)
+            for link in {name, name.split(".so.")[0] + ".so"} if ours == "lib64" else {name}:
+                place = os.path.join(home.name, ours, link)
+                if not os.path.exists(place):
+                    os.symlink(file, place)
     return home
