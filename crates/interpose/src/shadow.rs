@@ -78,13 +78,15 @@ pub fn look_for(name: &CStr, caller: usize) {
 }
 
 /// Binds references to the variables of the libraries that `have` some again, where a library of cushim's shadows them.
-fn bind(mut have: impl FnMut(&Object) -> bool) {
+fn bind(have: impl FnMut(&Object) -> bool) {
+    // One thread at a time writes, and no library goes away meanwhile.
+    elf::while_held(|| bind_held(have));
+}
+
+fn bind_held(mut have: impl FnMut(&Object) -> bool) {
     let mut owners = Vec::new();
-    let mut ours = Vec::new();
     elf::find_object::<()>(|object| {
-        if is_cushims(&object) {
-            ours.push(object);
-        } else if have(&object) {
+        if !is_cushims(&object) && have(&object) {
             owners.push(object);
         }
         None
@@ -93,6 +95,13 @@ fn bind(mut have: impl FnMut(&Object) -> bool) {
         return;
     }
     FOUND.store(true, Ordering::Release);
+    let mut ours = Vec::new();
+    elf::find_object::<()>(|object| {
+        if is_cushims(&object) {
+            ours.push(object);
+        }
+        None
+    });
     elf::find_object::<()>(|object| {
         if !is_cushims(&object) {
             bind_in(&object, &owners, &ours);

@@ -110,6 +110,13 @@ pub fn find_object<R>(mut visit: impl FnMut(Object) -> Option<R>) -> Option<R> {
     state.answer
 }
 
+/// Calls `act` while the list of objects does not change: [`find_object`] in it sees the same objects each time.
+pub fn while_held(act: impl FnOnce()) {
+    let mut act = Some(act);
+    // The loader's lock on the list is recursive.
+    find_object(|_| act.take().map(|act| act()));
+}
+
 /// As [`find_object`], but along the loader's own list, without a call and without its lock: for use before anything
 /// is initialised, and for the objects of the program's start, which stay. Objects opened later come after them and
 /// may be unloaded: `visit` must have returned a result by then. Of these objects only names and symbols are known.
