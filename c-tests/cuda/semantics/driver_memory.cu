@@ -91,6 +91,15 @@ int main()
     CK(cuMemcpy3D(&b));
     CK(cuMemcpyDtoH(h, p + 64, 36));
     printf("box %d %d %d\n", h[0], h[17], h[35]);
+    // Without a height a plane has the rows of the copy.
+    CUDA_MEMCPY3D close = b;
+    close.srcHeight = close.dstHeight = 0;
+    close.dstDevice = p + 512;
+    CK(cuMemcpy3D(&close));
+    CK(cuMemcpyDtoH(h, close.dstDevice + 48, 36));
+    printf("box without heights %d %d %d\n", h[0], h[17], h[35]);
+    close.srcHeight = 2;
+    show("height below the rows", cuMemcpy3D(&close));
     b = {};
     b.srcMemoryType = CU_MEMORYTYPE_UNIFIED;
     b.srcDevice = p;
@@ -105,23 +114,6 @@ int main()
     b.Depth = 2;
     CK(cuMemcpy3D(&b));
     printf("back %s\n", memcmp(box, back, sizeof box) ? "differs" : "equal");
-
-    // Without a height a plane has the rows of the copy.
-    b = {};
-    b.srcMemoryType = CU_MEMORYTYPE_HOST;
-    b.srcHost = box;
-    b.srcPitch = 4;
-    b.dstMemoryType = CU_MEMORYTYPE_DEVICE;
-    b.dstDevice = p;
-    b.dstPitch = 16;
-    b.WidthInBytes = 4;
-    b.Height = 3;
-    b.Depth = 2;
-    CK(cuMemcpy3D(&b));
-    CK(cuMemcpyDtoH(h, p + 48, 36));
-    printf("box %d %d %d\n", h[0], h[17], h[35]);
-    b.srcHeight = 2;
-    show("height below the rows", cuMemcpy3D(&b));
 
     CUdeviceptr q = 0;
     CK(cuMemAlloc(&q, 64));

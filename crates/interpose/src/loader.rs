@@ -32,7 +32,7 @@ unsafe fn concerns_us<'a>(name: *const c_char) -> Option<&'a CStr> {
     let name = unsafe { CStr::from_ptr(name) };
     let bytes = name.to_bytes();
     let ours = match bytes {
-        // The driver's and the runtime's; NVML's have variables only (`shadow`).
+        // The driver's and the runtime's. NVML's are not hooked, but the program may have variables of their names.
         [b'c', b'u', ..] | [b'n', b'v', b'm', b'l', ..] => true,
         [b'_', b'_', rest @ ..] => {
             [&b"cuda"[..], b"tgt_", b"llvmPush", b"hip"].iter().any(|start| rest.starts_with(start))

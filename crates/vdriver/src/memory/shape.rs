@@ -67,7 +67,7 @@ impl End {
             return Err(wrong);
         }
         let rows = y.checked_add(height).ok_or(wrong)?;
-        // Without a height a plane has the rows of the copy: slang-rhi's tests of 3-D textures want it of a GPU.
+        // Without a height a plane has the rows of the copy: slang-rhi's tests of 3-D textures expect it of GPUs.
         let is_single = depth == 1 && z == 0;
         let is_whole = self.height == 0 && y == 0;
         let lines = if is_single || is_whole { rows } else { self.height };
